@@ -77,7 +77,11 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("fft", [49152, 49152], None, 255),
     ("fft", [65536, 65536], None, 255),
     ("fft", [131_072, 131_072], None, 255),
+    ("fft", [229_376, 229_376], None, 255),
     ("fft", [262_144, 262_144], None, 255),
+    ("fft", [294_912, 294_912], None, 255),
+    ("fft", [327_680, 327_680], None, 255),
+    ("fft", [1_000_000, 480_000], None, 255),
     ("fft", [393_216, 393_216], None, 255),
     ("fft", [614_400, 614_400], None, 255),
     ("fft", [960_000, 960_000], None, 255),
@@ -321,7 +325,7 @@ const LONG_BLOCKS: &[ModularCase] = &[
 ];
 
 /// A block a product, where the tuning tables ask for it: bits of the operands, registers.
-const FFT_BLOCKS: &[(usize, u32)] = &[(81_920, 200), (98_304, 168), (131_072, 255)];
+const FFT_BLOCKS: &[(usize, u32)] = &[(98_304, 255), (131_072, 255), (163_840, 255), (196_608, 255)];
 
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)

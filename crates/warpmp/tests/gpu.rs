@@ -184,7 +184,10 @@ fn gpu_multiplies_by_transforms() {
     algorithm_conforms(&session, "fft", &[4097, 5000, 12288, 20000, 30011, 40000, 49152, 60001, 65535, 65536], 129);
     algorithm_conforms(&session, "fft", &[24576, 32769, 49151], 33);
     algorithm_conforms(&session, "fft", &[65537, 81_920, 98_304, 131_072, 200_001, 262_144], 3);
-    algorithm_conforms(&session, "fft", &[300_000, 450_000, 600_000, 700_000, 960_000, 1 << 20, 1_200_000], 3);
+    // A block has each of more than a few products.
+    algorithm_conforms(&session, "fft", &[140_001, 163_840, 196_608], 67);
+    algorithm_conforms(&session, "fft", &[229_376, 294_912, 327_680], 3);
+    algorithm_conforms(&session, "fft", &[350_000, 450_000, 600_000, 700_000, 960_000, 1 << 20, 1_200_000], 3);
     algorithm_conforms(&session, "fft", &[1_900_000, 3_000_000, 1 << 22, 1 << 24], 1);
     algorithm_conforms(&session, "ntt", &around(&[2048, 8192, 16384, 24576, 32768]), 129);
     algorithm_conforms(
@@ -246,6 +249,8 @@ fn gpu_divides_by_products() {
             operation_conforms_by(&session, operation, "newton", bits, 40);
         }
     }
+    // Products modulo a greater power and one.
+    operation_conforms_by(&session, Operation::DivRem, "newton", 530_000, 2);
 }
 
 /// An operation by an algorithm that no table chooses at all of these widths, resident on the device, with a modulus a lane and with one

@@ -7,6 +7,7 @@ use warpmp::kernels::fft::large::Large;
 use warpmp::kernels::{OperandShape, OperationShape};
 use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{is_product_modulo, numbers, run_plain};
 use warpmp_testkit::kernels::products::{check, check_square, check_squares, shape};
 
 fn product(bits: [usize; 2]) -> Large {
@@ -20,17 +21,25 @@ fn products() {
         [65537, 65537],
         [131_072, 131_072],
         [131_073, 140_000],
+        [229_376, 200_000],
         [262_144, 262_144],
-        [300_000, 290_000],
-        [550_000, 70_000],
+        [294_912, 262_145],
+        [327_680, 327_680],
+        [327_681, 320_000],
+        [550_000, 540_000],
         // Columns of 32 points.
         [960_000, 950_000],
         // Nine parts.
         [1_050_000, 1_048_576],
-        [1_800_000, 70_000],
+        [1_800_000, 1_300_000],
         // Columns of 256 points, in three parts and in one.
+        [5_000_000, 4_900_000],
+        [5_200_000, 4_700_000],
+        // Complex coefficients.
+        [550_000, 70_000],
+        [1_000_000, 480_000],
+        [1_800_000, 70_000],
         [4_300_000, 70_000],
-        [5_200_000, 70_000],
     ] {
         for pattern in [Pattern::Ones, Pattern::Carry] {
             check(&product(bits), shape(bits, false), 1, pattern);
@@ -41,7 +50,7 @@ fn products() {
 #[test]
 fn carries() {
     for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Edge, Pattern::Runs, Pattern::Sparse] {
-        for bits in [131_072, 262_144] {
+        for bits in [131_072, 229_376, 262_144, 294_912, 327_680] {
             check(&product([bits; 2]), shape([bits; 2], false), 1, pattern);
         }
     }
@@ -59,12 +68,35 @@ fn unequal_lengths_and_lanes() {
 
 #[test]
 fn squares() {
-    for bits in [65537, 131_072, 131_073, 262_144, 300_000] {
+    for bits in [65537, 131_072, 131_073, 229_376, 262_144, 294_912, 300_000, 393_216] {
         for pattern in [Pattern::Ones, Pattern::Random] {
             let large = Large::new(OperationShape::square(bits as u32)).unwrap();
             check_square(&large, bits, 1, pattern);
         }
     }
+}
+
+/// Products modulo `Bᴺ + 1`. Factors with more than half of its limbs have complex coefficients.
+#[test]
+fn products_modulo_a_power_and_one() {
+    for (a, b, least) in
+        [(12_400, 12_300, 12_500), (16_384, 8196, 16_392), (32_768, 16_385, 32_776), (23_039, 23_039, 23_040)]
+    {
+        let shapes = [a, b].map(|limbs| OperandShape::each(32 * limbs));
+        let large = Large::modulo(shapes[0], shapes[1], least).unwrap();
+        let n = large.result_limbs() as usize - 1;
+        assert!(n >= least as usize && n < (a + b) as usize);
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot, Pattern::Runs] {
+            let [x, y] = [(a, 1), (b, 2)].map(|(limbs, seed)| numbers(pattern, 2, 32 * limbs as usize, seed));
+            let outcome = run_plain(&large, &[(shapes[0], &x[..]), (shapes[1], &y[..])], &[n as u32 + 1], 2);
+            for lane in 0..2 {
+                let (product, found) = (&x[lane] * &y[lane], &outcome.results[0][lane]);
+                assert!(is_product_modulo(&product, found, n), "{a} {b} {n} {pattern:?}");
+            }
+        }
+    }
+    let operand = |limbs: u32| OperandShape::each(32 * limbs);
+    assert!(Large::modulo(operand(8192), operand(100), 8200).is_none(), "there is no wrap");
 }
 
 /// Digits of 2¹⁵ − 1, of −2¹⁵, and one half of each: the greatest coefficients and the least ones.
@@ -85,7 +117,7 @@ fn greatest_coefficients() {
 /// Of low columns a block reads 64 and the four below them. No access to the rows, to remainders or to the pairs of a chunk waits for a bank.
 #[test]
 fn bytes_of_scratch_memory() {
-    for (bits, is_high) in [(300_000_usize, false), (4_300_000, true)] {
+    for (bits, is_high) in [(350_000_usize, false), (4_300_000, true)] {
         for factors in [1_u64, 2] {
             let (counters, digits, bytes) = if factors == 1 {
                 let large = Large::new(OperationShape::square(bits as u32)).unwrap();

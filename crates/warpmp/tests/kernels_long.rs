@@ -257,6 +257,27 @@ fn remainders_modulo_neighbours_of_a_power() {
     }
 }
 
+/// A divisor of 16384 limbs: products modulo `Bᴺ + 1` with more limbs than it has.
+#[test]
+fn remainders_modulo_a_greater_power() {
+    let bits = [1_048_576_usize, 524_288];
+    let one = BigUint::from(1_u32);
+    let [random, other] = [1, 2].map(|seed| numbers(Pattern::Random, 1, bits[1], seed)[0].clone());
+    let top = &one << (bits[1] - 1);
+    let ones = (&one << bits[1]) - 1_u32;
+    let most = |d: &BigUint| ((&one << bits[0]) - 1_u32) / d * d;
+    let pairs = [
+        (most(&(&random | &top)), &random | &top),
+        ((&one << bits[0]) - 1_u32, ones.clone()),
+        (&ones * &other - 1_u32, ones),
+        (most(&top), top.clone()),
+        (&top * &other + (&top >> 1), top),
+        // The divisor of the last one goes up: its quotient has digits above the usual ones.
+        (random.clone() << bits[1], random >> 26),
+    ];
+    divide(bits, &pairs);
+}
+
 fn divide(bits: [usize; 2], pairs: &[(BigUint, BigUint)]) -> Counters {
     let (dividends, divisors): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
     let shape = OperationShape::new(Operation::DivRem, &bits.map(|bits| Shape::new(pairs.len(), bits))).unwrap();
@@ -310,7 +331,7 @@ fn exact_divisions() {
     }
 }
 
-/// With the setting `levels` a block has a product of up to 131072 bits. It is the same product in fewer launches.
+/// With the setting `levels` a block has a product of up to 196608 bits. It is the same product in fewer launches.
 #[test]
 fn products_of_blocks() {
     let blocks = Settings { levels: Some(1), ..Settings::default() };

@@ -38,6 +38,17 @@ pub fn run_plain(spec: &dyn Spec, operands: &[(OperandShape, &[BigUint])], resul
     Outcome { results, statuses: Vec::new(), counters: launched.counters }
 }
 
+/// Is a signed number of `n + 1` limbs `product` modulo `Bⁿ + 1`, in magnitude below `2²⁹·Bⁿ`?
+pub fn is_product_modulo(product: &BigUint, found: &BigUint, n: usize) -> bool {
+    let power = BigUint::from(1_u32) << (32 * n);
+    let modulus = &power + 1_u32;
+    // A signed limb t above n limbs is t·Bⁿ = −t modulo Bⁿ + 1.
+    let top = (found >> (32 * n)).to_u32_digits().first().copied().unwrap_or_default() as i32;
+    let value = found % power + &modulus * 2_u32;
+    let value = if top < 0 { value + top.unsigned_abs() } else { value - top as u32 };
+    value % &modulus == product % &modulus && top.unsigned_abs() < 1 << 29
+}
+
 /// Numbers of at most so many bits, carry-prone.
 pub fn numbers(pattern: Pattern, lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
     let operands = Operands::generate(pattern, lanes, bits, seed);

@@ -167,7 +167,7 @@ pub(super) fn fft() -> Vec<FftSettings> {
     [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
 }
 
-/// Long numbers by products: above 65536 bits in four steps, or to 131072 bits by a block. Where a product of these lengths
+/// Long numbers by products: above 65536 bits in four steps, or to 196608 bits by a block. Where a product of these lengths
 /// cannot occur, there is nothing to choose.
 pub(super) fn long(shape: OperationShape) -> Vec<LongSettings> {
     let choices: &[_] = if shape.is_within_group() { &[None] } else { &[None, Some(true)] };

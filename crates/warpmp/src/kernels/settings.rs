@@ -301,7 +301,7 @@ own_settings! {
 
     /// Long numbers by products.
     LongSettings {
-        /// Does a block multiply factors of 65537 to 131072 bits? Else the transform in four steps does. A block needs 198 KB of
+        /// Does a block multiply factors of 65537 to 196608 bits? Else the transform in four steps does. A block needs up to 199 KB of
         /// shared memory.
         blocks: bool = levels,
     }

@@ -23,7 +23,7 @@ use warpmp::kernels::{FftSettings, OperandShape, OperationShape, Spec};
 use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
 
 /// The divisions that products have: bits of the factors, levels.
-const DIVISIONS: [(u32, Option<u32>); 10] = [
+const DIVISIONS: [(u32, Option<u32>); 11] = [
     (8192, None),
     (16384, None),
     (16384, Some(1)),
@@ -31,9 +31,10 @@ const DIVISIONS: [(u32, Option<u32>); 10] = [
     (32768, None),
     (49152, None),
     (65536, None),
-    (81_920, Some(1)),
     (98_304, Some(1)),
     (131_072, Some(1)),
+    (163_840, Some(1)),
+    (196_608, Some(1)),
 ];
 
 fn product(bits: u32, levels: Option<u32>) -> Fft {

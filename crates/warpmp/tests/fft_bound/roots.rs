@@ -74,7 +74,7 @@ fn pi() -> BigInt {
 }
 
 /// A turn in the units of the table's angles.
-pub(crate) const TURN: u64 = 45 << 40;
+pub(crate) const TURN: u64 = 315 << 40;
 
 /// Cosine and sine of an angle, by their series and by symmetry.
 fn cosine_and_sine(pi: &BigInt, angle: u64) -> [BigInt; 2] {

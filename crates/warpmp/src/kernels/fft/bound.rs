@@ -57,8 +57,8 @@ impl Layout {
         }
         // A first pass of real digits makes fewer errors.
         passes.extend([
-            pass(true, "forward 1", RADIX, if self.parts > 1 || has_complex { 13.97 } else { 11.8 }),
-            pass(true, "forward 2", RADIX, 13.97),
+            pass(true, "forward 1", RADIX, if self.parts > 1 || has_complex { 13.98 } else { 11.8 }),
+            pass(true, "forward 2", RADIX, 13.98),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
             pass(false, "product", 2, PRODUCTS_ERROR),
             pass(false, "inverse 1", RADIX, AFTER_PRODUCTS_ERROR),
@@ -121,9 +121,10 @@ const fn joining_error(radix: u32) -> f64 {
         8 => 11.4,
         12 => 13.5,
         16 => 15.15,
-        20 => 17.0,
         24 => 17.5,
-        _ => 18.8,
+        32 => 18.8,
+        40 => 20.8,
+        _ => 21.4,
     }
 }
 
@@ -132,7 +133,11 @@ pub(super) const fn remainders_error(parts: u32) -> f64 {
     match parts {
         3 => 3.4,
         5 => 8.0,
-        _ => 15.7,
+        6 => 10.3,
+        7 => 13.2,
+        8 => 15.7,
+        9 => 18.4,
+        _ => 21.5,
     }
 }
 

@@ -41,30 +41,27 @@ impl Layout {
         if self.is_balanced() { b.mad_lo(parity, 0x2222, 0x5432) } else { b.mad_lo(parity, 0x0022, 0x5410) }
     }
 
-    /// The first pass of both factors. `rows`: their addresses.
-    pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, rows: &[R64], start: &Start<'_>) {
+    /// The first pass of some factors. `factors`: their addresses and their limbs.
+    pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, factors: &[(R64, u32)], start: &Start<'_>) {
         if self.coefficients != Coefficients::Real {
-            for ((&row, &region), limbs) in rows.iter().zip(start.regions).zip(self.limbs) {
-                self.first_pass_of_complex(b, place, (row, limbs), (region, start.selector));
+            for (&factor, &region) in factors.iter().zip(start.regions) {
+                self.first_pass_of_complex(b, place, factor, (region, start.selector));
             }
             return;
         }
-        if let (&[first, second], true) = (rows, self.parts_at_once() > 1) {
+        if let (&[first, second], true) = (factors, self.parts_at_once() > 1) {
             return self.first_passes_in_turn(b, place, [first, second], start);
         }
-        let words: Vec<Vec<Vec<R32>>> = rows
-            .iter()
-            .zip(self.limbs)
-            .map(|(&row, limbs)| self.read(b, place, (row, limbs), start.selector))
-            .collect();
+        let words: Vec<(Vec<Vec<R32>>, u32)> =
+            factors.iter().map(|&factor| (self.read(b, place, factor, start.selector), factor.1)).collect();
         self.first_pass(b, place, &words, start);
     }
 
     /// The first passes of both factors in a loop: `ptxas` would mix two and run out of registers.
-    fn first_passes_in_turn(self, b: &mut Builder, place: &Place, rows: [R64; 2], start: &Start<'_>) {
+    fn first_passes_in_turn(self, b: &mut Builder, place: &Place, factors: [(R64, u32); 2], start: &Start<'_>) {
         let &Start { regions, node, selector } = start;
-        let (row, region) = (b.copy64(rows[0]), b.copy(regions[0]));
-        let [first, second, _] = self.limbs;
+        let [(first_row, first), (second_row, second)] = factors;
+        let (row, region) = (b.copy64(first_row), b.copy(regions[0]));
         b.do_while(|b| {
             let words = if first == second {
                 self.read(b, place, (row, first), selector)
@@ -79,10 +76,10 @@ impl Layout {
                 b.if_else(is_second, |b| read(b, second), |b| read(b, first));
                 words
             };
-            self.first_pass(b, place, &[words], &Start { regions: &[region], node, selector });
+            self.first_pass(b, place, &[(words, first)], &Start { regions: &[region], node, selector });
             let again = b.compare(Cmp::Ne, region, regions[1]);
             b.set(region, regions[1]);
-            b.set64(row, rows[1]);
+            b.set64(row, second_row);
             again
         });
     }
@@ -191,12 +188,12 @@ impl Layout {
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
-    fn first_pass(self, b: &mut Builder, place: &Place, words: &[Vec<Vec<R32>>], start: &Start<'_>) {
+    fn first_pass(self, b: &mut Builder, place: &Place, words: &[(Vec<Vec<R32>>, u32)], start: &Start<'_>) {
         let &Start { regions, node, selector } = start;
         let mut roots: Option<Vec<Root>> = None;
-        for ((words, &region), limbs) in words.iter().zip(regions).zip(self.limbs) {
+        for ((words, limbs), &region) in words.iter().zip(regions) {
             b.section("digits");
-            let digits = self.digits_of(b, place, words, (limbs, selector));
+            let digits = self.digits_of(b, place, words, (*limbs, selector));
             let x = if self.parts == 1 {
                 b.section("forward 1");
                 let pairs = pairs_of_one(b, &digits[0]);

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! digits       d = parts·points digits of 16 bits: the coefficients of a polynomial modulo x^d − i
-//! balanced     with 4096 points a part: digit j is u_j − 2¹⁶·[u_j ≥ 2¹⁵] + [u_{j−1} ≥ 2¹⁵] for the unsigned digits u, and the
-//!              last one stays unsigned. So the bound holds for 8192 digits, and no chain of carries is needed
+//! balanced     from 8192 digits on: digit j is u_j − 2¹⁶·[u_j ≥ 2¹⁵] + [u_{j−1} ≥ 2¹⁵] for the unsigned digits u, and the
+//!              last one stays unsigned. So the bound holds for 12288 digits, and no chain of carries is needed
 //! ```
 
 use super::{BLOCK_LIMBS, DIGIT_BITS};
@@ -13,7 +13,7 @@ use crate::kernels::transform::layout::{Coefficients, Layout, Numbers};
 use crate::kernels::transform::limbs;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
-const DIVISIONS: [[u32; 2]; 11] = [
+const DIVISIONS: [[u32; 2]; 12] = [
     [1, 512],
     [1, 1024],
     [3, 512],
@@ -22,16 +22,17 @@ const DIVISIONS: [[u32; 2]; 11] = [
     [2, 2048],
     [2, 512],
     [2, 1024],
-    [5, 1024],
     [3, 2048],
-    [2, BALANCED_POINTS],
+    [2, 4096],
+    [5, 2048],
+    [6, 2048],
 ];
 
 /// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
 pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 
-/// Points of a part whose digits are balanced.
-const BALANCED_POINTS: u32 = 4096;
+/// Digits of a factor, at least, if they are balanced.
+const BALANCED_DIGITS: u32 = 8192;
 
 impl Layout {
     /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one. For more limbs than a usual block
@@ -70,7 +71,7 @@ impl Layout {
 
     /// Are digits balanced? Then coefficients have signs, and a thread has a column of coefficients, not two.
     pub(super) const fn is_balanced(self) -> bool {
-        self.points == BALANCED_POINTS
+        self.digits() >= BALANCED_DIGITS
     }
 
     /// The roots of the table: their angles and divisors.

@@ -199,7 +199,7 @@ pub(super) fn join_parts(
     }
 }
 
-/// Joins 3, 5 or 9 parts: replaces `x[p]` by `Σ x[q]·e(−pq/n)`.
+/// Joins 3, 5, 7 or 9 parts: replaces `x[p]` by `Σ x[q]·e(−pq/n)`.
 fn inverse_odd(b: &mut Builder, x: &[Complex]) -> Vec<Complex> {
     let halves = (x.len() - 1) / 2;
     let (sums, differences): (Vec<Complex>, Vec<Complex>) = (0..halves)

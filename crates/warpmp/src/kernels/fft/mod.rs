@@ -1,10 +1,10 @@
-//! `fft`: full product and square by a right-angle convolution in double precision. To 131072 bits a block has a product, as
-//! this page says, where a block can have 198 KB of shared memory; `large` has longer products, in four steps through global
+//! `fft`: full product and square by a right-angle convolution in double precision. To 196608 bits a block has a product, as
+//! this page says, where a block can have 199 KB of shared memory; `large` has longer products, in four steps through global
 //! memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
-//! requires   `la, lb ≤ 4096`, the longer one at least 129
-//! launch     `points / 16` threads a block, as many for each of three or five parts, a block a product; `layout.rs` has the shared memory
+//! requires   `la, lb ≤ 6144`, the longer one at least 129
+//! launch     `points / 16` threads a block, as many for each part that is transformed beside others, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
 //! registers  at most 168 for one part, or for parts beside each other (128 for a square to 65536 bits), 255 for parts one after the other
@@ -61,12 +61,12 @@ pub(super) const BLOCK_LIMBS: u32 = 2048;
 const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
-pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
+pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 6144;
 
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft",
-    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 or 131072 bits four steps",
+    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 or 196608 bits four steps",
     accepts: "operands whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
     fits,
     order: Order::LongerFirst,
@@ -84,7 +84,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 or 131072 bits four steps",
+    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 or 196608 bits four steps",
     accepts: "operands of 4097 to 16777216 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };
@@ -143,7 +143,7 @@ impl Fft {
         self.layout.bound(digit_bits)
     }
 
-    /// The table of roots as angles, in units of 1/(45·2⁴⁰) turns, with their divisors.
+    /// The table of roots as angles, in units of 1/(315·2⁴⁰) turns, with their divisors.
     pub fn roots(&self) -> Vec<(u64, u32)> {
         self.layout.roots()
     }
@@ -176,13 +176,14 @@ impl Fft {
         let table = b.table(self.roots().into_iter().flat_map(entry).collect());
         let place = Place { thread, lane: b.special(Special::Lane), shared, table };
         let selector = self.layout.digit_selector(b, thread);
-        let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| row(b, self.shape, ports, i)).collect();
+        let factors: Vec<(R64, u32)> =
+            (0..self.layout.factors() as usize).map(|i| (row(b, self.shape, ports, i), self.layout.limbs[i])).collect();
         let first = b.add(shared, self.layout.first_factor());
-        self.layout.transform(b, Doubles, &place, first, |b, place, regions, node| {
-            self.layout.start_doubles(b, place, &factors, &Start { regions, node, selector });
+        self.layout.transform(b, Doubles, &place, first, |b, place, numbers, regions, node| {
+            self.layout.start_doubles(b, place, &factors[numbers], &Start { regions, node, selector });
         });
         let row = |b: &mut Builder| row(b, self.shape, ports, factors.len());
-        if self.layout.sharing() > 1 {
+        if self.layout.is_long() {
             self.layout.finish_shares(b, &place, row);
         } else {
             self.layout.finish_doubles(b, &place, row);

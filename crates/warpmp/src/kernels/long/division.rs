@@ -40,11 +40,13 @@
 //! all lanes.
 //!
 //! **Products modulo `B^n + 1`.** They take half as long as products of `n` by `n` limbs, and are enough for `e` and for `T`, which are small. See
-//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`.
+//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`. Long ones are modulo `B^N + 1` with `N ≥ n + 8`, as their lengths
+//! allow.
 //!
 //! bound: let `X_h ≥ B^2h/D_h − 8`, so `e ≤ 8·B^n`. In units of `X_n` the step's error before cutting is at most `64·B^(n−2h) ≤ 64/B²`; cutting `e` costs
 //! at most `2/B`, cutting `Y_h` at most `8/B²`, cutting `f` and the product less than 2. With a product modulo `B^n + 1`, `f` may be 4 too large, which
-//! adds at most `8/B`. The 5 that is subtracted keeps `X_n ≤ B^2n / (D_n + 1)`, as the two sides of this differ from `B^2n / D_n` by at most
+//! adds at most `8/B`. With `N ≥ n + 8` limbs, `e` modulo `B^N` is `−D·B^h − L + ε` for the product `L − H` and `|ε| < 2·B^(n+h−N) < B^(h−2)`; as `e ≥ B^h`,
+//! the line makes `f`, or 1 more or less. The 5 that is subtracted keeps `X_n ≤ B^2n / (D_n + 1)`, as the two sides of this differ from `B^2n / D_n` by at most
 //! 4. So `X_n ≥ B^2n/D_n − 8`. Where the 5 would make the sum negative, `Y_n = 0` is small enough, too.
 //!
 //! `X ≤ B^2k/(D_k + 1)` makes `X/B^k ≤ B^n/D`, so `q ≤ V/D`. As `V < (R_k + 1)·B^n` and `D ≥ D_k·B^(n−k)`, with `c` in `R_k`,
@@ -304,13 +306,14 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
     let (n, h) = (divisor.limbs, known.limbs);
     let mark = steps.mark();
     let modulo = steps.product_modulo(divisor, known);
+    let is_short = modulo.is_some_and(|product| product.limbs == n + 1);
     let least = n - h + 2;
     // A product modulo `B^n + 1` does not tell the limbs above.
-    let g = if modulo.is_some() { least } else { least.next_multiple_of(PIECE_LIMBS) };
+    let g = if is_short { least } else { least.next_multiple_of(PIECE_LIMBS) };
     let error = steps.reserve(g);
     let to_error = error.place(32 * g);
     let complement = |product: Number| product.source().down(32 * (h - 1)).turned();
-    if let Some(product) = modulo {
+    if let (Some(product), true) = (modulo, is_short) {
         let words = steps.reserve(WORDS);
         let rows = [product, divisor, known, words];
         steps.push(Box::new(Error::of(&rows)), rows);
@@ -318,7 +321,10 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
         let terms = Terms { rows, multiple: None, words: Some((words, 0)) };
         steps.line(Line::terms(complement(product), terms, to_error));
     } else {
-        let product = steps.product(divisor, known);
+        let product = match modulo {
+            Some(product) => product.section(0, product.limbs - 1),
+            None => steps.product(divisor, known),
+        };
         // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
         steps.line(Line::difference(complement(product), divisor.source().up(32), to_error));
     }
@@ -404,12 +410,14 @@ impl Reciprocal {
         let remains = Remains::of(known, [lower_row, before.map(|before| before.multiple)], modulus);
         let rows = remains.rows();
         steps.push(Box::new(remains), rows);
+        // The limbs of V from `N` on, where the product is modulo `B^N ± 1`.
+        let whole = taken.limbs - 1;
         let from_above = modulus.map(|modulus| match modulus {
-            Modulus::Plus => from_upper.turned(),
-            Modulus::Minus => from_upper,
+            Modulus::Plus => above.source().down(32 * (whole - k)).turned(),
+            Modulus::Minus => above.source().down(32 * (whole - k)),
         });
         let value = above.source().up(32 * k);
-        let value = if modulus.is_some() { value.lowest(32 * n) } else { value };
+        let value = if modulus.is_some() { value.lowest(32 * whole) } else { value };
         let terms = Terms {
             rows: [Some(value), Some(taken.source().turned()), from_above],
             multiple: Some((multiple, 0, divisor.source().turned())),

@@ -15,6 +15,8 @@
 //! **`T`.** `V = R·Bᵏ + A`, see `division.rs`. `V = V₀ + V₁·Bᴺ` makes `r = V₀ − V₁ − L + H`. So `T − m·D = V₀ + j·Bᴺ − V₁ − L − m·D + (H + j)`. With complements the last term
 //! is greater by 1 for each row and by `m`.
 //!
+//! With `N ≥ n + 8` `T` is below `Bᴺ`: then only its own `n + 1` limbs are computed, and `j·Bᴺ` is above them.
+//!
 //! **Modulo `Bᴺ − 1`** a product is `L + H·Bᴺ` with `0 ≤ H ≤ 1`. Then `r = V₀ + V₁ − L − H`, `E = r + j·(Bᴺ − 1)`, and `T − m·D = V₀ + j·Bᴺ + V₁ − L − m·D − (H + j)`.
 //! As `V₁ < Bᴺ − 1`, `j ≥ −1`. Only one row has complements.
 //!
@@ -151,13 +153,15 @@ impl Remains {
         let n = self.rows[4].limbs;
         let value = |b: &mut Builder, number| self.value(b, lane, number);
         let taken = |b: &mut Builder, number| lane.limb(b, 1, number);
+        // The limbs of a product modulo Bᴺ ± 1, without the limb above.
+        let whole = self.rows[1].limbs - 1;
         let Some(modulus) = self.modulus else {
             let [v, taken] = [pair(b, n - 1, n + 1, value), pair(b, n - 1, n + 1, taken)];
             return (b.sub64(v, taken), b.copy(0), 1);
         };
         let factors = [3, 4].map(|row| lane.limb(b, row, 0));
-        let upper = value(b, n);
-        let [lower, top] = [0, n].map(|i| taken(b, i));
+        let upper = value(b, whole);
+        let [lower, top] = [0, whole].map(|i| taken(b, i));
         let (j, added) = match modulus {
             Modulus::Plus => {
                 let rest = b.sub(top, lower);
@@ -173,6 +177,11 @@ impl Remains {
                 (j, b.sub(minus, top))
             }
         };
+        if whole > n {
+            // The multiple of Bᴺ is above T, and so is V₁ above its own limbs.
+            let [v, taken] = [pair(b, n - 1, n + 1, value), pair(b, n - 1, n + 1, taken)];
+            return (b.sub64(v, taken), added, 2);
+        }
         let minus = b.sub(0, j);
         lane.set(b, 1, n, minus);
         let v = pair(b, n - 1, n, value);

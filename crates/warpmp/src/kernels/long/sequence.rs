@@ -28,6 +28,9 @@ const TENSOR_LIMBS: [u32; 2] = [512, 416];
 /// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
 const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
+/// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
+const LIMBS_ABOVE: u32 = 8;
+
 /// A packed line that adds nothing may have so many times the limbs.
 const COPIED_LIMBS: u32 = 2;
 
@@ -254,7 +257,7 @@ impl Steps {
             OperationShape::product(self.operand_shape(a), self.operand_shape(b))
         };
         let shape = shape.truncated(product.limbs);
-        let most = if self.settings.blocks == Some(true) { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS };
+        let most = self.most_of_block();
         self.has_long_blocks |= longest > BLOCK_LIMBS && longest <= most;
         let counts = self.counts();
         counts.products += 1;
@@ -320,21 +323,40 @@ impl Steps {
         Some(product.section(0, n + 1))
     }
 
-    /// `a·b` modulo `Bⁿ + 1`, for `n` limbs of `a`: a signed number of `n + 1` limbs, in magnitude below `2²⁹·Bⁿ`. None: there is no kernel for that, or
-    /// it would not be faster.
+    /// `a·b` modulo `Bᴺ + 1`: a signed number of `N + 1` limbs, in magnitude below `2²⁹·Bᴺ`. `N` is the number `n` of limbs of `a`, or greater by
+    /// [`LIMBS_ABOVE`] or more. None: there is no kernel for that, or it would not be faster.
     pub(super) fn product_modulo(&mut self, a: Number, b: Number) -> Option<Number> {
         let n = a.limbs;
+        if n < TENSOR_LIMBS[0] || b.limbs > n {
+            return None;
+        }
         let is_common = |it: Number| self.operand_shape(it).common;
-        let (first, second) = if is_common(a) && !is_common(b) { (b, a) } else { (a, b) };
-        let is_known = n >= TENSOR_LIMBS[0] && b.limbs <= n && complex_points(n) == Some(n);
-        let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
-        let [first, second] = [first, second].map(|it| self.row(it));
+        let factors = if is_common(a) && !is_common(b) { [b, a] } else { [a, b] };
+        let shapes = factors.map(|it| self.operand_shape(it));
+        let (spec, limbs): (Box<dyn Spec>, u32) = if n > self.most_of_block() {
+            let spec = Large::modulo(shapes[0], shapes[1], n + LIMBS_ABOVE)?;
+            let whole = Large::new(OperationShape::product(shapes[0], shapes[1]))?;
+            if spec.digits() >= whole.digits() {
+                return None;
+            }
+            let limbs = spec.result_limbs();
+            (Box::new(spec), limbs)
+        } else {
+            let points = complex_points(n).filter(|&points| points == n)?;
+            (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), n + 1)
+        };
+        let [first, second] = factors.map(|it| self.row(it));
         let counts = self.counts();
         counts.products += 1;
         counts.longest = counts.longest.max(n);
-        let product = self.reserve(n + 1);
-        self.push(Box::new(spec), [first, second, product]);
+        let product = self.reserve(limbs);
+        self.push(spec, [first, second, product]);
         Some(product)
+    }
+
+    /// The limbs of the longest factor of a product that a block has.
+    fn most_of_block(&self) -> u32 {
+        if self.settings.blocks == Some(true) { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS }
     }
 
     /// A word for all lanes, 0 at first.

@@ -148,18 +148,18 @@ impl Ntt {
         let table = b.table(self.table());
         let of_prime = b.copy64(table);
         let place = Place { thread, lane: b.special(Special::Lane), shared, table: of_prime };
-        let factors: Vec<R64> = (0..ports.addresses.len() - 1)
+        let factors: Vec<(R64, u32)> = (0..layout.factors() as usize)
             .map(|i| {
                 let row = row(b, self.shape, ports, i);
-                b.mad_wide(thread, 4, row)
+                (b.mad_wide(thread, 4, row), layout.limbs[i])
             })
             .collect();
         let first = b.add(shared, layout.first_factor());
         let end = b.add(first, layout.digits() * 4 * PRIMES.len() as u32);
         b.do_while(|b| {
             let ring = Residues::load_ring(b, of_prime, layout.entries() - 1);
-            layout.transform(b, ring, &place, first, |b, place, regions, node| {
-                layout.start_residues(b, (place, ring), &factors, regions, node);
+            layout.transform(b, ring, &place, first, |b, place, numbers, regions, node| {
+                layout.start_residues(b, (place, ring), &factors[numbers], regions, node);
             });
             b.increase(first, layout.parts * layout.region_bytes());
             let next = b.add64(of_prime, u64::from(ROOT_BYTES * layout.entries()));

@@ -19,11 +19,11 @@ impl Layout {
         self,
         b: &mut Builder,
         (place, ring): (&Place, Residues),
-        factors: &[R64],
+        factors: &[(R64, u32)],
         regions: &[R32],
         node: R64,
     ) {
-        for ((&factor, limbs), &region) in factors.iter().zip(self.limbs).zip(regions) {
+        for (&(factor, limbs), &region) in factors.iter().zip(regions) {
             b.section("digits");
             let digits = self.read_residues(b, (place, ring), factor, limbs);
             let x = if self.parts == 1 {

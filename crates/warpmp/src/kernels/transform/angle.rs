@@ -1,6 +1,6 @@
 //! Cosine and sine of a fraction of a turn, correctly rounded.
 //!
-//! An angle is an integer: a turn has [`TURN`] units, which ninths, fifths and many halves of it divide exactly. The bound on
+//! An angle is an integer: a turn has [`TURN`] units, which ninths, sevenths, fifths and many halves of it divide exactly. The bound on
 //! the errors stands in [`double_double`]. Tests compare every entry of every table with a computation in long integers.
 
 use warpmp_simd::double_double;
@@ -9,7 +9,7 @@ use warpmp_simd::double_double;
 pub(in crate::kernels) type Angle = u64;
 
 /// A whole turn.
-pub(in crate::kernels) const TURN: Angle = 45 << 40;
+pub(in crate::kernels) const TURN: Angle = 315 << 40;
 
 /// A quarter of a turn.
 pub(in crate::kernels) const QUARTER: Angle = TURN / 4;

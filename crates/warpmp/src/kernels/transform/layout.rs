@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! points       the polynomials of the factors are taken modulo x^d − e(angle), d = parts·points
-//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed, or three or five
+//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed, or some
 //!              parts of doubles beside each other, each by its own threads
 //! passes       points = 16·16·last: two passes of radix 16 and one of radix `last`; 16 points a thread
-//! shared       a region of points for the second factor, or one for each part that is transformed beside others; then one for each part of
-//!              the first factor, which the part's product overwrites; then what the carries need. Residues have the regions of the first
-//!              factor for each prime
+//! shared       a region of points for the second factor, or one for each part that is transformed beside others, or none if points of the
+//!              first factor stay in registers; then one for each part of the first factor, which the part's product overwrites; then what
+//!              the carries need. Residues have the regions of the first factor for each prime
 //! ```
 //!
 //! banks: a place is the number of the point with low bits changed by higher bits ([`Swizzle`]). Doubles have points of 16
@@ -64,7 +64,7 @@ pub(in crate::kernels) struct Layout {
     pub(in crate::kernels) square: bool,
     /// Points of a part: 512, 1024, 2048 or 4096.
     pub(in crate::kernels) points: u32,
-    /// Parts: 1, 2, 3 or 5.
+    /// Parts: 1, 2, 3, 5 or 6.
     pub(in crate::kernels) parts: u32,
     /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
     pub(in crate::kernels) angle: Angle,
@@ -89,19 +89,24 @@ impl Layout {
         self.points / RADIX
     }
 
-    /// Parts that are transformed at a time, each by its own threads. The points of three or five parts leave room for so few blocks that one part after
-    /// the other would leave a multiprocessor 7 warps. Squares have fewer points: their longer parts are faster one after the other.
+    /// Parts that are transformed at a time, each by its own threads. Short parts leave a multiprocessor few warps, and so do blocks with all of its
+    /// shared memory.
     pub(in crate::kernels) const fn parts_at_once(self) -> u32 {
         match self.numbers {
-            Numbers::Doubles if self.odd() > 1 && (!self.square || self.points == 2 * JOINED || self.is_long()) => {
-                self.parts
-            }
+            Numbers::Doubles if self.odd() > 1 && self.points == 2 * JOINED => self.parts,
+            Numbers::Doubles if self.digits() > 2 * RADIX * JOINED => 2,
             Numbers::Doubles | Numbers::Residues(_) => 1,
         }
     }
 
-    /// Has a factor so many digits that threads share the columns of the result?
-    const fn is_long(self) -> bool {
+    /// Do the points of the first factor stay in registers after their last forward pass? Then those of the second one have their place, and
+    /// a block takes less shared memory.
+    pub(in crate::kernels) const fn keeps_points(self) -> bool {
+        matches!(self.numbers, Numbers::Doubles) && !self.square && self.odd() > 1 && self.points > 2 * JOINED
+    }
+
+    /// Has a factor so many digits that a thread cannot have all rows of two columns of the result? Then threads exchange coefficients.
+    pub(in crate::kernels) const fn is_long(self) -> bool {
         self.digits() > RADIX * JOINED
     }
 
@@ -184,7 +189,7 @@ impl Layout {
 
     /// Rows of the result. Threads that share columns have all rows that there can be.
     pub(in crate::kernels) const fn rows(self) -> u32 {
-        if self.sharing() > 1 { 2 * self.joins() } else { self.limbs[2].div_ceil(self.row_words()) }
+        if self.is_long() { 2 * self.joins() } else { self.limbs[2].div_ceil(self.row_words()) }
     }
 
     /// Bytes of a region of points.
@@ -205,7 +210,7 @@ impl Layout {
 
     /// Where the parts of the first factor begin.
     pub(in crate::kernels) const fn first_factor(self) -> u32 {
-        (self.factors() - 1) * self.parts_at_once() * self.region_bytes()
+        if self.keeps_points() { 0 } else { (self.factors() - 1) * self.parts_at_once() * self.region_bytes() }
     }
 
     /// Where the words begin that go to the next segment: zero before the first row, then a word a segment.
@@ -220,7 +225,7 @@ impl Layout {
 
     /// Bytes of shared memory a block.
     pub(in crate::kernels) const fn bytes(self) -> u32 {
-        self.masks() + 8 * self.segments() * self.sharing()
+        self.masks() + 8 * self.segments() * if self.is_long() { 2 * self.sharing() } else { 1 }
     }
 }
 

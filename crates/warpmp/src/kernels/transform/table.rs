@@ -105,9 +105,14 @@ impl Layout {
         JOINED / self.parities() * (self.joins() >> self.joining_levels())
     }
 
-    /// The nodes of the parts.
+    /// The nodes of the parts: an odd number of nodes, then the leaves below each.
     pub(in crate::kernels) fn nodes(self) -> Vec<Angle> {
-        (0..self.parts).map(|part| (self.angle + u64::from(part) * TURN) / u64::from(self.parts)).collect()
+        let by_two = self.parts / self.odd();
+        let node = |part: u32| {
+            let number = part / by_two + self.odd() * reversed(part % by_two, by_two.ilog2());
+            (self.angle + u64::from(number) * TURN) / u64::from(self.parts)
+        };
+        (0..self.parts).map(node).collect()
     }
 
     /// The angles of the roots in their order, those of the twist last.

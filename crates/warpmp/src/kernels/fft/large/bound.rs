@@ -1,7 +1,7 @@
 //! The bound on the error of a coefficient of a long product.
 //!
 //! As for short products (`fft/bound.rs`), with more passes. Balanced digits are at most 2ᵇ⁻¹ in magnitude, and the last
-//! one at most 2ᵇ: so `|x||y| ≤ (d + 3)·4ᵇ⁻¹`.
+//! one at most 2ᵇ: so `|x||y| ≤ (d + 3)·4ᵇ⁻¹`. Complex coefficients make it `2d` for `d`.
 
 use super::super::bound::{
     AFTER_PRODUCTS_ERROR, PRODUCTS_ERROR, Pass, UNIT, forward_error, inverse_error, odd_error, remainders_error,
@@ -47,9 +47,14 @@ impl Split {
         passes
     }
 
-    /// The error of the remainders. Those of all parts at once have fewer operations one after the other.
+    /// The error of the remainders. Those of all parts at once have fewer operations one after the other; those of complex coefficients are sums
+    /// of two.
     fn remainders_error(self) -> f64 {
+        let is_complex = self.most_digits() > self.digits();
         match (self.parts_together(), self.parts) {
+            (true, 3) if is_complex => 4.3,
+            (true, 5) if is_complex => 8.0,
+            (true, _) if is_complex => 10.3,
             (true, 3) => 2.4,
             (true, 5) => 5.0,
             (true, _) => 6.65,
@@ -61,12 +66,17 @@ impl Split {
     fn passes_of_short_columns(self) -> Vec<Pass> {
         let mut passes = vec![Pass {
             section: "remainders",
-            radix: self.height,
+            radix: self.rows(),
             forward: true,
-            error: remainders_error(self.height),
+            error: remainders_error(self.rows()),
         }];
         passes.extend(self.passes_of_rows());
-        passes.push(Pass { section: "up 1", radix: self.height, forward: false, error: 6.6 });
+        let error = match self.rows() {
+            7 => 11.0,
+            8 => 6.6,
+            _ => 13.0,
+        };
+        passes.push(Pass { section: "up 1", radix: self.rows(), forward: false, error });
         passes.push(Pass { section: "twist", radix: 1, forward: false, error: TWIST });
         passes
     }
@@ -94,7 +104,7 @@ impl Split {
         let error: f64 = self.passes().iter().map(|pass| times(pass) * pass.error * UNIT).sum();
         let digit = f64::from(1_u32 << (self.digit_bits - 1));
         // The sums above have relative errors near 2⁻⁵⁰.
-        (f64::from(self.digits()) + 3.0) * digit * digit * error.exp_m1() * (1.0 + 1e-12)
+        (f64::from(self.most_digits()) + 3.0) * digit * digit * error.exp_m1() * (1.0 + 1e-12)
     }
 
     /// Is every product exact?

@@ -39,11 +39,13 @@ const STRIDE: u32 = 2 * PAIR_BYTES;
 /// A signed number of two words.
 pub(super) type Signed = [R32; 2];
 
-/// The words of a chunk.
-pub(super) struct Words {
+/// The words of a chunk with all pairs.
+pub(super) struct Finished {
     pub(super) words: Vec<R32>,
     /// 1 if the chunk generates a carry.
     pub(super) generates: R32,
+    /// The number that leaves the chunk, but for its carry.
+    pub(super) leaves: R32,
 }
 
 /// A chunk whose pairs are added from below.
@@ -79,10 +81,10 @@ impl Chunk {
     }
 
     /// The words of all pairs.
-    pub(super) fn finish(self, b: &mut Builder) -> Words {
+    pub(super) fn finish(self, b: &mut Builder) -> Finished {
         let Self { split, sum, words, last } = self;
         let estimate = split.estimate(b, &last);
-        Words { words, generates: b.sub(sum[0], estimate[0]) }
+        Finished { words, generates: b.sub(sum[0], estimate[0]), leaves: estimate[0] }
     }
 }
 
@@ -199,7 +201,7 @@ impl Split {
     }
 
     /// Adds the pairs of a thread's chunk in both halves.
-    fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Words; 2] {
+    fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Finished; 2] {
         b.section("words");
         let mut chunks = estimates.map(|it| Chunk::new(b, self, it));
         for i in 0..PAIRS {
@@ -353,9 +355,9 @@ pub(super) fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enter
     (b.xor(sum, propagate), b.select(1, 0, leaves))
 }
 
-/// The words of a chunk with the carries of the warp, and the flags of the warp's segment.
-fn carried(b: &mut Builder, lane: R32, chunk: Words) -> (Vec<R32>, R32) {
-    let Words { words, generates } = chunk;
+/// The words of a chunk with all pairs.with the carries of the warp, and the flags of the warp's segment.
+fn carried(b: &mut Builder, lane: R32, chunk: Finished) -> (Vec<R32>, R32) {
+    let Finished { words, generates, .. } = chunk;
     let generates = b.compare(Cmp::Ne, generates, 0);
     let passes = all_ones(b, &words);
     let [generate, propagate] = [generates, passes].map(|it| b.ballot(it));

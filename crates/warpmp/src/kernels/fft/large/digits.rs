@@ -26,6 +26,8 @@ pub(super) struct Digits {
 /// The digits of a block that has neighbouring columns: of each row the words of its digits, in shared memory.
 pub(super) struct Staged {
     split: Split,
+    /// Rows of digits.
+    rows: u32,
     /// Address of the word before the word that has the last bit of the thread's digit in the first row.
     from: R32,
     /// By how many bits two words are shifted, until the digit is at the top of the higher one.
@@ -138,9 +140,9 @@ impl Split {
         bits.div_ceil(32) + if bits.is_multiple_of(32) { 1 } else { 2 }
     }
 
-    /// Bytes of shared memory for the digits of a block.
-    pub(super) const fn staged_bytes(self) -> u32 {
-        (4 * self.staged_words() * self.rows()).next_multiple_of(16)
+    /// Bytes of shared memory for the digits of a block, of a factor of these limbs.
+    pub(super) const fn staged_bytes(self, limbs: u32) -> u32 {
+        (4 * self.staged_words() * self.digit_rows(limbs)).next_multiple_of(16)
     }
 }
 
@@ -159,11 +161,17 @@ impl Staged {
         let from = b.mad_lo(word, 4, to);
         let minus = b.sub(0, end);
         let shift = b.and(minus, 31);
-        let fills = u64::from(split.digits()) * u64::from(bits) <= 32 * u64::from(segments.limbs);
+        let rows = split.digit_rows(segments.limbs);
+        let fills = u64::from(rows * split.width) * u64::from(bits) <= 32 * u64::from(segments.limbs);
         let is_last = fills.then(|| b.compare(Cmp::Eq, column, split.width - 1));
         b.copy_wait(0);
         b.barrier();
-        Self { split, from, shift, is_last }
+        Self { split, rows, from, shift, is_last }
+    }
+
+    /// Parts with real and with imaginary parts of coefficients.
+    pub(super) const fn parts(&self) -> u32 {
+        self.rows / self.split.height
     }
 
     /// The digits in row `top`, one of the first `span` rows, and in rows above.
@@ -184,7 +192,7 @@ impl Rows<'_> {
         let at = 4 * split.staged_words() * rows;
         let [low, high] = [at, at + 4].map(|at| b.load_shared(Vector::V1, self.from, at)[0]);
         let top = b.funnel_left(low, high, self.staged.shift);
-        let is_last = rows + self.span == split.rows();
+        let is_last = rows + self.span == self.staged.rows;
         Word { top, unsigned: self.at_top.filter(|_| is_last) }
     }
 
@@ -197,10 +205,10 @@ impl Rows<'_> {
 impl Split {
     /// Starts to copy the words of a block's digits: some neighbouring threads have a row. `start`: the first word of the group in a row.
     fn stage(self, b: &mut Builder, thread: R32, segments: &Segments, start: R32, to: R32) {
-        let words = self.staged_words();
+        let (words, rows) = (self.staged_words(), self.digit_rows(segments.limbs));
         let members = if words < 32 { words.next_power_of_two() } else { 32 };
         let together = self.down_threads() / members;
-        debug_assert!(self.rows().is_multiple_of(together), "whole passes");
+        debug_assert!(rows.is_multiple_of(together), "whole passes");
         let member = b.and(thread, members - 1);
         let row = b.shr(thread, members.ilog2());
         let above = b.mad_lo(row, self.row_words(), start);
@@ -211,7 +219,7 @@ impl Split {
         let word = b.sub(above, 1);
         let place = b.mad_lo(row, words, member);
         let to = b.mad_lo(place, 4, to);
-        for first in (0..self.rows()).step_by(together as usize) {
+        for first in (0..rows).step_by(together as usize) {
             for part in (0..words).step_by(members as usize) {
                 let before = first * self.row_words() + part;
                 let is_whole = before > 0 && before - part + together * self.row_words() <= segments.limbs;

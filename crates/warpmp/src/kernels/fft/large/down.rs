@@ -61,9 +61,9 @@ impl Split {
         self.down_parts() * self.part_threads()
     }
 
-    /// Bytes of shared memory of a block.
-    pub(super) const fn down_bytes(self) -> u32 {
-        self.staged() + self.staged_bytes()
+    /// Bytes of shared memory of a block, for a factor.
+    pub(super) const fn down_bytes(self, factor: usize) -> u32 {
+        self.staged() + self.staged_bytes(self.limbs[factor])
     }
 
     /// Bytes of a part's points in shared memory, if they pass through it.
@@ -136,7 +136,7 @@ impl Split {
         b.while_(more, |b| {
             b.section("digits");
             let rows = staged.rows(b, top, self.height);
-            let digits: Vec<F64> = (0..self.parts)
+            let digits: Vec<F64> = (0..staged.parts())
                 .map(|part| {
                     let word = rows.word(b, self.height * part);
                     rows.digit(b, word)
@@ -145,7 +145,16 @@ impl Split {
             b.section("remainders");
             let number = b.mad_lo(top, columns, within);
             let to = b.mad_lo(number, POINT_BYTES, block.shared);
-            for (x, part) in remainders_of_parts(b, &digits, &self.nodes()).into_iter().zip(0..) {
+            let (real, imaginary) = digits.split_at(self.parts as usize);
+            let mut remainders = remainders_of_parts(b, real, &self.nodes());
+            if !imaginary.is_empty() {
+                let others = remainders_of_parts(b, imaginary, &self.nodes());
+                // `x + i·y`
+                for (x, y) in remainders.iter_mut().zip(others) {
+                    *x = Complex { re: b.sub_f64(x.re, y.im), im: b.add_f64(x.im, y.re) };
+                }
+            }
+            for (x, part) in remainders.into_iter().zip(0..) {
                 Doubles.store(b, to, part * self.part_bytes(), &[x]);
             }
             b.increase(top, self.down_threads() / columns);

@@ -3,7 +3,7 @@
 //! ```text
 //! chain    a thread has the flags of some segments; ballots make masks of 32 of them. Then a thread has a mask, and ballots make masks of
 //!          32 masks. Carries run from one of these to the next, then into each mask
-//! finish   a warp a mask: the segments that a carry enters, one after the other
+//! finish   a warp a mask: the segments that a carry enters, some at a time
 //! ```
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
@@ -17,6 +17,9 @@ use super::split::Split;
 /// Threads of the block, at most, unless there are more masks: several blocks a multiprocessor wait for memory together.
 const MOST_THREADS: u32 = 512;
 
+/// Words of segments that a lane loads together.
+const WORDS_TOGETHER: u32 = 4;
+
 /// Bytes of the two masks of 32 segments, or of 32 masks.
 const MASKS_BYTES: u32 = 8;
 
@@ -25,7 +28,8 @@ impl Split {
     pub(super) const fn finish_threads(self) -> u32 {
         let masks = self.masks_of_segments().next_multiple_of(32);
         let most = if masks > MOST_THREADS { masks } else { MOST_THREADS };
-        if self.segments() < most { self.segments() } else { most }
+        let segments = self.segments().next_multiple_of(32);
+        if segments < most { segments } else { most }
     }
 
     /// Bytes of its shared memory.
@@ -35,7 +39,7 @@ impl Split {
 
     /// Masks of 32 segments.
     const fn masks_of_segments(self) -> u32 {
-        self.segments() / 32
+        self.segments().div_ceil(32)
     }
 
     /// Masks of 32 masks.
@@ -61,11 +65,22 @@ impl Split {
         let warp = b.shr(block.thread, 5);
         self.masks_from_flags(b, block, warp, scratch);
         b.barrier();
-        self.carries_from_masks(b, block, warp);
+        let leaves = self.carries_from_masks(b, block, warp);
+        if self.has_top {
+            let is_first = b.compare(Cmp::Eq, block.thread, 0);
+            b.if_(is_first, |b| {
+                let at = 4 * self.product_limbs();
+                let top = b.load_global(Space::Global, Vector::V1, row, at)[0];
+                let top = b.add(top, leaves);
+                b.store_global(Space::Global, &[top], row, at);
+            });
+        }
         b.barrier();
         b.section("finish");
         let mask = b.copy(warp);
-        let more = |b: &mut Builder| b.compare(Cmp::Lt, mask, self.masks_of_segments());
+        // A product may be truncated.
+        let segments = self.limbs[2].div_ceil(self.segment_words()).min(self.segments());
+        let more = |b: &mut Builder| b.compare(Cmp::Lt, mask, segments.div_ceil(32));
         b.while_(more, |b| {
             let from = b.mad_lo(mask, 4, block.shared);
             let into = b.load_shared(Vector::V1, from, self.carries_into())[0];
@@ -101,13 +116,16 @@ impl Split {
         }
     }
 
-    /// Stores the carries into the segments of each mask.
-    fn carries_from_masks(self, b: &mut Builder, block: &Block, warp: R32) {
+    /// Stores the carries into the segments of each mask. Gives the carry that leaves the last segment.
+    fn carries_from_masks(self, b: &mut Builder, block: &Block, warp: R32) -> R32 {
         let has_mask = b.compare(Cmp::Lt, block.thread, self.masks_of_segments());
         let own = b.select(block.thread, 0, has_mask);
         let own = b.mad_lo(own, MASKS_BYTES, block.shared);
         let masks = b.load_shared(Vector::V2, own, 0);
-        let masks = [0, 1].map(|i| b.select(masks[i], 0, has_mask));
+        // Threads without a mask pass carries on.
+        let masks = [0, u32::MAX].into_iter().zip(masks).map(|(none, mask)| b.select(mask, none, has_mask));
+        let masks: Vec<R32> = masks.collect();
+        let masks = [masks[0], masks[1]];
         let (_, leaves) = look_ahead(b, masks, None);
         let generates = b.compare(Cmp::Ne, leaves, 0);
         let passes = b.compare(Cmp::Eq, masks[1], u32::MAX);
@@ -131,29 +149,39 @@ impl Split {
         let (carries, _) = look_ahead(b, masks, Some(carry));
         let to = b.mad_lo(block.thread, 4, block.shared);
         b.guarded(has_mask, true, |g| g.store_shared(&[carries], to, self.carries_into()));
+        enters
     }
 
     /// Adds the carries into 32 segments, a bit each. `first`: the number of the first segment.
     fn finish_mask(self, b: &mut Builder, lane: R32, row: R64, (first, into): (R32, R32)) {
         let words = self.segment_words();
+        // A lane above the segment has no word: the greatest number is not inside.
+        let has_word = (words < 32).then(|| b.compare(Cmp::Lt, lane, words));
         b.while_(
             |b| b.compare(Cmp::Ne, into, 0),
             |b| {
-                let number = b.bfind(into);
-                let bit = b.shl(1, number);
-                let rest = b.xor(into, bit);
-                b.set(into, rest);
-                let segment = b.add(first, number);
-                let word = b.mad_lo(segment, words, lane);
-                let at = b.mad_wide(word, 4, row);
-                // A lane above the segment has no word: the greatest number is not inside.
-                let has_word = (words < 32).then(|| b.compare(Cmp::Lt, lane, words));
-                let word = has_word.map_or(word, |has_word| b.select(word, u32::MAX, has_word));
-                let loaded = self.load_segment(b, word, at, words);
+                // Loads wait for memory together.
+                let loaded: Vec<((R32, R64), Vec<R32>)> = (0..WORDS_TOGETHER / words.div_ceil(32))
+                    .map(|i| {
+                        let number = b.bfind(into);
+                        let has_segment = (i > 0).then(|| b.compare(Cmp::Ne, into, 0));
+                        let bit = b.shl(1, number);
+                        let rest = b.xor(into, bit);
+                        b.set(into, rest);
+                        let segment = b.add(first, number);
+                        let word = b.mad_lo(segment, words, lane);
+                        let at = b.mad_wide(word, 4, row);
+                        let inside = has_word.into_iter().chain(has_segment);
+                        let word = inside.fold(word, |word, is_inside| b.select(word, u32::MAX, is_inside));
+                        ((word, at), self.load_segment(b, word, at, words))
+                    })
+                    .collect();
                 // `ptxas` does not see that the warp is together in the loop, and would write each ballot twice.
                 b.warp_barrier();
-                let carry = b.copy(1);
-                self.add_to_segment(b, lane, (word, at), loaded, carry);
+                for (place, loaded) in loaded {
+                    let carry = b.copy(1);
+                    self.add_to_segment(b, lane, place, loaded, carry);
+                }
             },
         );
     }

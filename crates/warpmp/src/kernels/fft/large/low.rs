@@ -19,7 +19,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::super::doubles::{Complex, Doubles};
 use super::Block;
-use super::carry::{Chunk, PAIRS, Signed, Words, with_carry};
+use super::carry::{Chunk, Finished, PAIRS, Signed, with_carry};
 use super::split::{CHUNK, POINTS, Split};
 use super::up::PAIR_BYTES;
 use crate::kernels::transform::layout::POINT_BYTES;
@@ -94,7 +94,14 @@ impl Split {
         let thread = self.thread(b, block);
         self.low_pairs(b, block, &thread, (group, spectrum));
         b.barrier();
-        let Words { words, generates } = self.low_words(b, block, thread.number, group);
+        let Finished { words, generates, leaves } = self.low_words(b, block, thread.number, group);
+        let row = b.mad_wide(product, 4 * self.limbs[2], results);
+        if self.has_top {
+            let is_last = b.compare(Cmp::Eq, block.thread, self.own_threads() - 1);
+            let in_last_block = b.compare(Cmp::Eq, group, groups - 1);
+            let is_top = b.and_pred(is_last, in_last_block);
+            b.guarded(is_top, true, |g| g.store_global(Space::Global, &[leaves], row, 4 * self.product_limbs()));
+        }
         b.section("carry");
         let flags = b.mad_wide(group, 4, spectrum);
         let words = self.carry_in_segment(b, &thread, (words, generates), flags);
@@ -105,7 +112,6 @@ impl Split {
             b.guarded(thread.is_below, false, |g| g.store_shared(&[word], to, 4 * i));
         }
         b.barrier();
-        let row = b.mad_wide(product, 4 * self.limbs[2], results);
         self.store_segments(b, block, group, row);
     }
 
@@ -180,7 +186,7 @@ impl Split {
     }
 
     /// The words of a chunk.
-    fn low_words(self, b: &mut Builder, block: &Block, number: R32, group: R32) -> Words {
+    fn low_words(self, b: &mut Builder, block: &Block, number: R32, group: R32) -> Finished {
         b.section("window");
         let chunks = self.chunks_of_segment();
         let segment = b.shr(number, chunks.ilog2());

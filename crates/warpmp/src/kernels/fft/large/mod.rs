@@ -1,4 +1,4 @@
-//! Products and squares above 65536 bits: the transform in four steps through global memory. To 131072 bits a block can have the
+//! Products and squares above 65536 bits: the transform in four steps through global memory. To 196608 bits a block can have the
 //! product, too.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
@@ -42,7 +42,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::super::{OperationShape, Spec};
+use super::super::{OperandShape, OperationShape, Spec};
 use super::bound::Pass;
 use crate::kernels::transform::angle::divided_cosine_and_sine;
 use crate::kernels::transform::layout::POINT_BYTES;
@@ -93,6 +93,20 @@ impl Large {
         Split::of(shape).map(|split| Self { shape, split })
     }
 
+    /// The kernels for a product modulo `Bᴺ + 1` of at least so many limbs `N`, if there is a division whose products are exact and a factor has less
+    /// limbs. The result is a signed number of `N + 1` limbs, in magnitude below `2²⁹·Bᴺ`.
+    pub fn modulo(a: OperandShape, b: OperandShape, least: u32) -> Option<Self> {
+        let split = Split::modulo(OperationShape::product(a, b), least)?;
+        let whole = a.limbs() + b.limbs();
+        let shape = OperationShape::product(a, b).truncated(split.limbs[2]);
+        (split.limbs[2] <= whole).then_some(Self { shape, split })
+    }
+
+    /// Limbs of the result.
+    pub const fn result_limbs(&self) -> u32 {
+        self.split.limbs[2]
+    }
+
     /// The passes of all kernels, in their order, with their errors.
     pub fn passes(&self) -> Vec<Pass> {
         self.split.passes()
@@ -101,6 +115,11 @@ impl Large {
     /// Digits of a factor.
     pub const fn digits(&self) -> u32 {
         self.split.digits()
+    }
+
+    /// Digits of a factor, where complex coefficients have two.
+    pub const fn most_digits(&self) -> u32 {
+        self.split.most_digits()
     }
 
     /// Bits of a digit.
@@ -118,7 +137,7 @@ impl Large {
         self.split.bytes_moved()
     }
 
-    /// The table of a kernel as angles, in units of 1/(45·2⁴⁰) turns, with their divisors.
+    /// The table of a kernel as angles, in units of 1/(315·2⁴⁰) turns, with their divisors.
     pub fn roots(&self, stage: usize) -> Vec<(u64, u32)> {
         self.table(self.steps()[stage])
     }
@@ -147,7 +166,7 @@ impl Large {
     fn geometry(&self, step: Step) -> Geometry {
         let split = self.split;
         let (threads, blocks, shared) = match step {
-            Step::Down(_) => (split.down_threads(), split.down_blocks(), split.down_bytes()),
+            Step::Down(factor) => (split.down_threads(), split.down_blocks(), split.down_bytes(factor)),
             Step::Rows => {
                 let factors = if split.square { 1 } else { 2 };
                 (split.row_threads(), split.rows(), factors * POINT_BYTES * split.width)
@@ -249,12 +268,13 @@ impl Large {
     }
 }
 
-/// Quotient and remainder by 1, 3, 5 or 9.
+/// Quotient and remainder by 1, 3, 5, 7 or 9, of numbers to 2³⁰.
 fn divide(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
     let (factor, shift) = match divisor {
         1 => return (x, b.copy(0)),
         3 => (0xAAAA_AAAB, 1),
         5 => (0xCCCC_CCCD, 2),
+        7 => (0x9249_2493, 2),
         _ => (0x38E3_8E39, 1),
     };
     let high = b.mul_hi(x, factor);
@@ -265,10 +285,11 @@ fn divide(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
 
 impl Spec for Large {
     fn name(&self) -> String {
-        let Split { limbs: [la, _, lc], square, parts, height, width, digit_bits } = self.split;
+        let Split { limbs: [la, _, lc], square, parts, height, width, digit_bits, has_top } = self.split;
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
-        format!("{operands}_{parts}x{height}x{width}_{digit_bits}")
+        let modulo = if has_top { "_modulo" } else { "" };
+        format!("{operands}_{parts}x{height}x{width}_{digit_bits}{modulo}")
     }
 
     fn scratch_limbs(&self) -> u32 {

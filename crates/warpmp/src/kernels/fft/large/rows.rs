@@ -102,7 +102,7 @@ impl Split {
         b.barrier();
         layout.second_pass(b, Doubles, &place, &regions, block.table);
         b.warp_barrier();
-        layout.product_pass(b, Doubles, &place, &regions, block.table);
+        layout.product_pass(b, Doubles, &place, (&regions, &[]), block.table);
         b.warp_barrier();
         layout.middle_pass(b, Doubles, &place, first);
         b.barrier();
@@ -128,16 +128,20 @@ impl Split {
 impl Row {
     /// The row of this leaf in this part, with its number among all rows.
     fn new(b: &mut Builder, split: Split, block: &Block, [leaf, part, number]: [R32; 3]) -> Self {
-        let reversed = b.brev(leaf);
-        let reversed = b.shr(reversed, 32 - split.height.ilog2());
-        let root = b.mad_lo(reversed, split.parts, part);
+        let root = if split.height == 1 {
+            part
+        } else {
+            let reversed = b.brev(leaf);
+            let reversed = b.shr(reversed, 32 - split.height.ilog2());
+            b.mad_lo(reversed, split.parts, part)
+        };
         let root = b.mad_lo(root, 4, 1);
         let roots = b.mad_wide(number, ROOT_BYTES * POINTS / 2, block.table);
         let roots = b.add64(roots, u64::from(ROOT_BYTES * split.row_roots()));
         let steps = b.mad_wide(number, ROOT_BYTES * (POINTS - 1), block.table);
         let steps = b.add64(steps, u64::from(ROOT_BYTES * split.row_steps()));
         let powers = split.is_short().then(|| {
-            let powers = b.mad_wide(number, ROOT_BYTES * (split.height - 1), block.table);
+            let powers = b.mad_wide(number, ROOT_BYTES * (split.rows() - 1), block.table);
             b.add64(powers, u64::from(ROOT_BYTES * split.row_powers()))
         });
         Self { split, roots, steps, powers, number: root }
@@ -145,16 +149,16 @@ impl Row {
 
     /// A thread's coefficients of the row, from the digits: each is a sum of the digits of a column times powers of the row's root.
     fn evaluate(&self, b: &mut Builder, digits: &Digits, powers: R64) -> Vec<Complex> {
-        let Split { height, width, .. } = self.split;
-        let powers: Vec<Complex> = (0..height - 1).map(|i| load_root(b, powers, i)).collect();
+        let (rows, width) = (self.split.rows(), self.split.width);
+        let powers: Vec<Complex> = (0..rows - 1).map(|i| load_root(b, powers, i)).collect();
         let mut x = Vec::new();
         for i in 0..POINTS {
             b.section("digits");
             // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
             b.warp_barrier();
-            let column: Vec<Vec<F64>> = (0..height)
-                .map(|part| {
-                    let word = digits.word(b, i * self.split.row_threads() + part * width);
+            let column: Vec<Vec<F64>> = (0..rows)
+                .map(|row| {
+                    let word = digits.word(b, i * self.split.row_threads() + row * width);
                     vec![digits.digit(b, word)]
                 })
                 .collect();

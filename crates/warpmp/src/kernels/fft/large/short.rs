@@ -19,7 +19,7 @@ use super::Block;
 use super::carry::look_ahead;
 use super::split::{COLUMNS, Split};
 use super::up::neighbours;
-use crate::kernels::transform::angle::divided_cosine_and_sine;
+use crate::kernels::transform::angle::{cosine_and_sine, divided_cosine_and_sine, opposite, turns};
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::layout::POINT_BYTES;
 
@@ -56,13 +56,13 @@ struct Thread {
 impl Split {
     /// Bytes of shared memory of a block that makes words.
     pub(super) const fn short_bytes(self) -> u32 {
-        self.masks() + 8 * self.height * (WARPS + 1)
+        self.masks() + 8 * self.rows() * (WARPS + 1)
     }
 
-    /// Where the masks begin. Before them are the upper words that leave the warps: two halves of `height` words each. The word after
+    /// Where the masks begin. Before them are the upper words that leave the warps: two halves of a word a row each. The word after
     /// the last one leaves the product.
     const fn masks(self) -> u32 {
-        8 * self.height * (WARPS + 1) + 16
+        8 * self.rows() * (WARPS + 1) + 16
     }
 
     /// Can the coefficients be made positive? Then a word has a pair of them.
@@ -85,7 +85,7 @@ impl Split {
         let words = self.add_upper_words(b, block, &thread, &pairs);
         let into = self.carries_of_block(b, block, &thread, &words, spectrum);
         b.section("store");
-        let segment = b.mad_lo(parity, self.height * self.up_groups(), group);
+        let segment = b.mad_lo(parity, self.rows() * self.up_groups(), group);
         let within = b.shr(block.thread, 1);
         let index = b.mad_lo(segment, self.segment_words(), within);
         let row = b.mad_wide(product, 4 * self.limbs[2], results);
@@ -114,13 +114,21 @@ impl Split {
         let below = b.and(below, self.width - 1);
         let column = b.select(below, own, thread.is_below);
         let from = b.mad_wide(column, POINT_BYTES, spectrum);
-        let mut x: Vec<Complex> = (0..self.height)
+        let mut x: Vec<Complex> = (0..self.rows())
             .map(|i| {
                 let pair = b.load_f64(Space::Global, Vector::V2, from, i * POINT_BYTES * self.width);
                 Complex { re: pair[0], im: pair[1] }
             })
             .collect();
-        doubles::inverse_of_points(b, &mut x);
+        for part in x.chunks_mut(self.height as usize) {
+            doubles::inverse_of_points(b, part);
+        }
+        if self.parts > 1 {
+            doubles::join_parts(b, &mut x, self.parts as usize, |b, [part, i], x| {
+                let angle = turns((part * i) as u64, self.rows().into());
+                if i == 0 { x } else { doubles::product_with_constant(b, cosine_and_sine(opposite(angle)), x) }
+            });
+        }
         let mut pairs = Vec::new();
         for (x, k) in x.into_iter().zip(0..) {
             b.section("twist");
@@ -141,7 +149,7 @@ impl Split {
     /// Adds the upper word of each pair to the next word. Gives the words and the upper words that entered them.
     fn add_upper_words(self, b: &mut Builder, block: &Block, thread: &Thread, pairs: &[Halves]) -> Vec<[R32; 2]> {
         b.section("carry");
-        let half_bytes = 4 * self.height;
+        let half_bytes = 4 * self.rows();
         let warp_bytes = 2 * half_bytes;
         // In the lowest block the columns below are a row lower.
         let is_lowest = b.compare(Cmp::Eq, thread.group, 0);
@@ -164,7 +172,14 @@ impl Split {
         let before = b.select(WARPS, before, is_first);
         let from = b.mad_lo(before, warp_bytes, block.shared);
         let from = b.mad_lo(thread.parity, half_bytes, from);
-        let passed: Vec<R32> = (0..half_bytes).step_by(16).flat_map(|at| b.load_shared(Vector::V4, from, at)).collect();
+        // Both halves stand at multiples of their bytes.
+        let (piece, vector) = match half_bytes % 16 {
+            0 => (16, Vector::V4),
+            8 => (8, Vector::V2),
+            _ => (4, Vector::V1),
+        };
+        let pieces = (0..half_bytes).step_by(piece);
+        let passed: Vec<R32> = pieces.flat_map(|at| b.load_shared(vector, from, at)).collect();
         let is_bottom = b.compare(Cmp::Lt, block.lane, 2);
         let mut words = Vec::new();
         for (&(low, upper), passed) in pairs.iter().zip(passed) {
@@ -185,7 +200,7 @@ impl Split {
         words: &[[R32; 2]],
         spectrum: R64,
     ) -> R32 {
-        let warp_bytes = 8 * self.height;
+        let warp_bytes = 8 * self.rows();
         let own = b.mad_lo(thread.warp, warp_bytes, block.shared);
         let bottom = b.compare(Cmp::Eq, block.lane, 0);
         for (&[word, entered], k) in words.iter().zip(0..) {
@@ -196,7 +211,9 @@ impl Split {
         }
         b.barrier();
         // Carries run past the lanes of the other half.
-        let row = b.bfe(block.lane, 1, self.height.ilog2());
+        let row = b.shr(block.lane, 1);
+        let has_row = b.compare(Cmp::Lt, row, self.rows());
+        let row = b.select(row, 0, has_row);
         let from = b.mad_lo(row, 8, block.shared);
         let lanes = b.select(LANES[1], LANES[0], thread.is_odd);
         let others = b.xor(lanes, u32::MAX);
@@ -216,10 +233,10 @@ impl Split {
         let passes = b.compare(Cmp::Eq, all, u32::MAX);
         let passes = b.select(2, 0, passes);
         let flag = b.or(enters, passes);
-        let segment = b.mad_lo(thread.parity, self.height, row);
+        let segment = b.mad_lo(thread.parity, self.rows(), row);
         let segment = b.mad_lo(segment, self.up_groups(), thread.group);
         let flags = b.mad_wide(segment, 4, spectrum);
-        let first = b.compare(Cmp::Lt, block.thread, 2 * self.height);
+        let first = b.compare(Cmp::Lt, block.thread, 2 * self.rows());
         b.guarded(first, true, |g| g.store_global(Space::Global, &[flag], flags, self.flags()));
         into
     }
@@ -232,7 +249,15 @@ mod tests {
     /// The greatest coefficients of 32764 digits of 16 bits are just below the excess: a pair is positive and its upper word below 2³⁰.
     #[test]
     fn the_most_digits_of_positive_pairs() {
-        let split = |width, digit_bits| Split { limbs: [1; 3], square: false, parts: 1, height: 1, width, digit_bits };
+        let split = |width, digit_bits| Split {
+            limbs: [1; 3],
+            square: false,
+            parts: 1,
+            height: 1,
+            width,
+            digit_bits,
+            has_top: false,
+        };
         assert!(split(32764, 16).has_positive_pairs());
         assert!(!split(32765, 16).has_positive_pairs());
         assert!(!split(32764, 15).has_positive_pairs());

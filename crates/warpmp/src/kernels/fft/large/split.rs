@@ -5,9 +5,11 @@
 //! balanced  digit j is u_j − 2ᵇ·[u_j ≥ 2ᵇ⁻¹] + [u_{j−1} ≥ 2ᵇ⁻¹] for the unsigned digits u: at most 2ᵇ⁻¹ in magnitude. The
 //!           last digit stays unsigned. Only the neighbour's highest bit counts, so there is no chain of carries.
 //! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w. Short columns have
-//!           8 coefficients: the remainders come from the digits at once, and a thread has a column of the product. Low columns
+//!           7 to 10 coefficients: the remainders come from the digits at once, and a thread has a column of the product. Low columns
 //!           have 16 or 32 in a part: a block has so many columns of the product that it makes words of them. All others are high
 //! rows      the remainders: polynomials of `width` coefficients
+//! complex   a factor with more than d digits: those from digit d on are the imaginary parts of the coefficients, because x^d is i. So the
+//!           product is one modulo 2^2db + 1 for digits of b bits. Blocks that have all parts read such factors
 //! pairs     two neighbouring coefficients `c` and `c'` are one number `c + 2ᵇ·c'` of 64 bits: half of the bytes of their points.
 //!           Pairs of short columns stay in registers, those of low columns in shared memory
 //! segments  neighbouring coefficients whose words know the carries from one to the other. Carries from segment to segment come last
@@ -58,7 +60,7 @@ pub(super) struct Split {
     pub(super) limbs: [u32; 3],
     /// Is it a square?
     pub(super) square: bool,
-    /// Parts of a column: 1, 3, 5 or 9.
+    /// Parts of a column: 1, 3, 5, 7 or 9.
     pub(super) parts: u32,
     /// Points of a column in a part: a power of two.
     pub(super) height: u32,
@@ -66,10 +68,12 @@ pub(super) struct Split {
     pub(super) width: u32,
     /// Bits of a digit.
     pub(super) digit_bits: u32,
+    /// Has the result a limb with a sign above those of all digits? Then it is a product modulo `Bᴺ + 1` of `N` limbs.
+    pub(super) has_top: bool,
 }
 
-/// The height and the width of short columns, in one part.
-const SHORT: [u32; 2] = [8, 2048];
+/// Parts, height and width of short columns.
+const SHORT: [(u32, [u32; 2]); 4] = [(7, [1, 2048]), (1, [8, 2048]), (9, [1, 2048]), (5, [2, 2048])];
 
 /// The greatest number of parts, heights and widths: low columns, because they take few passes, and blocks have many of them side by
 /// side. A column of 128 points in five parts would not fit in registers.
@@ -85,22 +89,68 @@ const SIZES: [(u32, [u32; 2]); 8] = [
 ];
 
 impl Split {
-    /// The shortest division whose products are exact, if there is one. High columns count a sixth more: they move so many more bytes.
+    /// The shortest division whose products are exact, if there is one.
     pub(super) fn of(shape: OperationShape) -> Option<Self> {
+        let has_digits = |it: &Self| {
+            let [longer, shorter, _] = it.limbs;
+            let is_real = longer.max(shorter) <= it.digit_limbs();
+            is_real || it.parts_together() && longer + shorter <= it.product_limbs()
+        };
+        Self::exact(shape, false, has_digits)
+    }
+
+    /// The shortest division for a product modulo `Bᴺ + 1` of `N ≥ least` limbs, where a factor has less than `N`. `limbs`: those of the factors.
+    pub(super) fn modulo(shape: OperationShape, least: u32) -> Option<Self> {
+        let has_digits = |it: &Self| {
+            let [a, b, _] = it.limbs;
+            it.parts_together() && it.product_limbs() >= least && a.max(b) < it.product_limbs()
+        };
+        let split = Self::exact(shape, true, has_digits)?;
+        let [a, b, _] = split.limbs;
+        Some(Self { limbs: [a, b, split.product_limbs() + 1], ..split })
+    }
+
+    /// The shortest division for which this holds and whose products are exact. High columns count a sixth more: they move so many more bytes.
+    fn exact(shape: OperationShape, has_top: bool, has_digits: impl Fn(&Self) -> bool) -> Option<Self> {
         let square = shape.operands().len() == 1;
         let limbs = match shape.limbs() {
             [a, c, 0] if square => [a, a, c],
             limbs => limbs,
         };
-        let bits = 32 * u64::from(limbs[0].max(limbs[1]));
         let parts_up_to = |most| [1, 3, 5, 9].into_iter().filter(move |&parts| parts <= most);
         let long = SIZES.into_iter().flat_map(|(most, size)| parts_up_to(most).map(move |parts| (parts, size)));
-        let splits = std::iter::once((1, SHORT)).chain(long).filter_map(|(parts, [height, width])| {
-            let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
+        let splits = SHORT.into_iter().chain(long).filter_map(|(parts, [height, width])| {
+            let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits, has_top };
             (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
         });
         let cost = |it: &Self| it.digits() * if it.is_high() { 7 } else { 6 };
-        splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(cost)
+        splits.filter(has_digits).min_by_key(cost)
+    }
+
+    /// Limbs that the real digits of a factor have.
+    const fn digit_limbs(self) -> u32 {
+        (self.digits() as u64 * self.digit_bits as u64 / 32) as u32
+    }
+
+    /// Limbs that the digits of a product have.
+    pub(super) const fn product_limbs(self) -> u32 {
+        2 * self.digit_limbs()
+    }
+
+    /// Has a factor of these limbs complex coefficients?
+    pub(super) const fn is_complex(self, limbs: u32) -> bool {
+        limbs > self.digit_limbs()
+    }
+
+    /// Rows of digits of a factor of these limbs: those with the imaginary parts come after those with the real parts.
+    pub(super) const fn digit_rows(self, limbs: u32) -> u32 {
+        if self.is_complex(limbs) { 2 * self.rows() } else { self.rows() }
+    }
+
+    /// Digits of the factor with more of them.
+    pub(super) const fn most_digits(self) -> u32 {
+        let [a, b, _] = self.limbs;
+        self.digit_rows(if a > b { a } else { b }) * self.width
     }
 
     /// Do pairs of coefficients fit?
@@ -130,7 +180,7 @@ impl Split {
 
     /// Has a block that transforms columns down all parts of them? Else it has one part, and the points of high columns leave no room for more.
     pub(super) const fn parts_together(self) -> bool {
-        self.parts > 1 && !self.is_high()
+        self.parts > 1 && !self.is_high() && !self.is_short()
     }
 
     /// Columns of a block that transforms them down.
@@ -246,7 +296,7 @@ impl Split {
 
     /// The magnitude of coefficients is at most two to this power.
     pub(super) fn coefficient_bits(self) -> u32 {
-        (u64::from(self.digits()) + 3).next_power_of_two().ilog2() + 2 * (self.digit_bits - 1)
+        (u64::from(self.most_digits()) + 3).next_power_of_two().ilog2() + 2 * (self.digit_bits - 1)
     }
 
     /// The magnitude of pairs is at most two to this power.

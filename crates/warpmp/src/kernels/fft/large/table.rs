@@ -106,7 +106,7 @@ impl Split {
     /// The number of the root of a row, in turns over the number of rows, without the quarter.
     fn row_number(self, row: u32) -> u64 {
         let (part, leaf) = (row / self.height, row % self.height);
-        let reversed = leaf.reverse_bits() >> (32 - self.height.ilog2());
+        let reversed = if self.height == 1 { 0 } else { leaf.reverse_bits() >> (32 - self.height.ilog2()) };
         u64::from(part + self.parts * reversed)
     }
 
@@ -129,7 +129,7 @@ impl Split {
         angles.extend((0..highs).map(|high| turns(u64::from(high) << self.low_bits(), four_digits)));
         angles.extend((0..1 << self.low_bits()).map(|low| turns(low, four_digits)));
         if self.is_short() {
-            let powers = |row: u32| (1..self.height).map(move |power| angle_of_row(row) * u64::from(power) % TURN);
+            let powers = |row: u32| (1..self.rows()).map(move |power| angle_of_row(row) * u64::from(power) % TURN);
             angles.extend((0..self.rows()).flat_map(powers));
         }
         whole(angles)
