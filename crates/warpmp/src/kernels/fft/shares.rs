@@ -201,11 +201,11 @@ mod tests {
     /// The greatest coefficients of 12288 balanced digits of 16 bits are below the excess, and with it below 2⁴⁵.
     #[test]
     fn coefficients_of_the_most_digits_are_made_positive() {
-        let excess = POSITIVE - ROUNDING;
-        assert_eq!(excess, f64::from(2).powi(44) - f64::from(2).powi(28));
-        let greatest = f64::from((12288 + 3) * (1 << 10)) * f64::from(1 << 20);
-        assert!(greatest < excess && excess + greatest < f64::from(2).powi(45));
+        let excess = (POSITIVE - ROUNDING) as u64;
+        assert_eq!(excess, (1 << 44) - (1 << 28));
+        let greatest = (12288 + 3) << 30;
+        assert!(greatest < excess && excess + greatest < 1 << 45);
         // A division with 16384 digits would not do.
-        assert!(f64::from(16384 * (1 << 10)) * f64::from(1 << 20) > excess);
+        assert!(16384 << 30 > excess);
     }
 }

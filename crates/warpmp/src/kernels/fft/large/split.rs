@@ -32,6 +32,10 @@ const MOST_PAIR_BITS: u32 = 62;
 /// Coefficients of a segment of high columns: the chunks of a warp.
 pub(super) const SEGMENT: u32 = 32 * CHUNK;
 
+/// A coefficient is at most `(d + 3)·4ᵇ⁻¹` in magnitude if the shorter factor has `d` digits that are not zero. All coefficients then make a limb below
+/// 2²⁹ above the product's if `d + 3` is less than this number over `2ᵇ`.
+const MOST_DIGITS_BELOW_TOP: u32 = 1 << 31;
+
 /// Points of a low column in a part, at most: a block has whole words of its coefficients.
 const MOST_LOW: u32 = 32;
 
@@ -103,7 +107,8 @@ impl Split {
     pub(super) fn modulo(shape: OperationShape, least: u32) -> Option<Self> {
         let has_digits = |it: &Self| {
             let [a, b, _] = it.limbs;
-            it.parts_together() && it.product_limbs() >= least && a.max(b) < it.product_limbs()
+            let fits = it.product_limbs() >= least && a.max(b) < it.product_limbs();
+            it.parts_together() && fits && it.least_digits() + 3 < MOST_DIGITS_BELOW_TOP >> it.digit_bits
         };
         let split = Self::exact(shape, true, has_digits)?;
         let [a, b, _] = split.limbs;
@@ -151,6 +156,12 @@ impl Split {
     pub(super) const fn most_digits(self) -> u32 {
         let [a, b, _] = self.limbs;
         self.digit_rows(if a > b { a } else { b }) * self.width
+    }
+
+    /// Digits of the factor with fewer of them that are not zero, at most.
+    fn least_digits(self) -> u32 {
+        let [a, b, _] = self.limbs;
+        (32 * a.min(b)).div_ceil(self.digit_bits) + 1
     }
 
     /// Do pairs of coefficients fit?
