@@ -276,16 +276,33 @@ fn remainders_modulo_a_greater_power() {
         (random.clone() << bits[1], random >> 26),
     ];
     divide(bits, &pairs);
+    // The quotient by a divisor of all lanes has one digit, which is a limb longer than the divisor.
+    for pair in &pairs {
+        let below = if pair.0 == BigUint::ZERO { one.clone() } else { &pair.0 - 1_u32 };
+        divide_by_one(bits, &[pair.0.clone(), below, &pair.1 - 1_u32], &pair.1);
+    }
 }
 
+/// Divides by a divisor of each lane.
 fn divide(bits: [usize; 2], pairs: &[(BigUint, BigUint)]) -> Counters {
     let (dividends, divisors): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
-    let shape = OperationShape::new(Operation::DivRem, &bits.map(|bits| Shape::new(pairs.len(), bits))).unwrap();
+    divide_all(bits, &dividends, &divisors)
+}
+
+/// Divides by one divisor of all lanes.
+fn divide_by_one(bits: [usize; 2], dividends: &[BigUint], divisor: &BigUint) -> Counters {
+    divide_all(bits, dividends, std::slice::from_ref(divisor))
+}
+
+fn divide_all(bits: [usize; 2], dividends: &[BigUint], divisors: &[BigUint]) -> Counters {
+    let lanes = [dividends.len(), divisors.len()];
+    let shapes = [0, 1].map(|i| Shape::new(lanes[i], bits[i]));
+    let shape = OperationShape::new(Operation::DivRem, &shapes).unwrap();
     let spec = algorithm(Operation::DivRem, "newton").spec(shape, &Settings::default(), true).unwrap();
-    let operands = [(shape.operands()[0], &dividends[..]), (shape.operands()[1], &divisors[..])];
+    let operands = [(shape.operands()[0], dividends), (shape.operands()[1], divisors)];
     let [quotient, rest] = bits.map(|bits| bits.div_ceil(32) as u32);
-    let outcome = run(&*spec, &operands, &[quotient, rest], pairs.len());
-    for (lane, (a, d)) in pairs.iter().enumerate() {
+    let outcome = run(&*spec, &operands, &[quotient, rest], lanes[0]);
+    for (lane, (a, d)) in dividends.iter().zip(divisors.iter().cycle()).enumerate() {
         let zero = *d == BigUint::ZERO;
         let expected = if zero { (BigUint::ZERO, BigUint::ZERO) } else { (a / d, a % d) };
         assert!(outcome.results[0][lane] == expected.0, "quotient of lane {lane}");

@@ -327,7 +327,7 @@ impl Steps {
     /// [`LIMBS_ABOVE`] or more. None: there is no kernel for that, or it would not be faster.
     pub(super) fn product_modulo(&mut self, a: Number, b: Number) -> Option<Number> {
         let n = a.limbs;
-        if n < TENSOR_LIMBS[0] || b.limbs > n {
+        if n < TENSOR_LIMBS[0] {
             return None;
         }
         let is_common = |it: Number| self.operand_shape(it).common;
@@ -342,7 +342,7 @@ impl Steps {
             let limbs = spec.result_limbs();
             (Box::new(spec), limbs)
         } else {
-            let points = complex_points(n).filter(|&points| points == n)?;
+            let points = complex_points(n).filter(|&points| points == n && b.limbs <= n)?;
             (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), n + 1)
         };
         let [first, second] = factors.map(|it| self.row(it));
