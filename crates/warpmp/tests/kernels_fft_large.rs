@@ -37,7 +37,7 @@ fn products() {
         [5_200_000, 4_700_000],
         // Complex coefficients.
         [550_000, 70_000],
-        [1_000_000, 480_000],
+        [1_150_000, 800_000],
         [1_800_000, 70_000],
         [4_300_000, 70_000],
     ] {
@@ -206,5 +206,18 @@ fn plans() {
         for words in words {
             assert!(explained.contains(words), "{words}\n{explained}");
         }
+    }
+    let unequal = [550_000, 70_000].map(|bits| Shape::new(1, bits));
+    let complex = Plan::new(Operation::Mul, &unequal, device.info(), &tuning::shipped(90), None).unwrap().explain();
+    assert!(complex.contains("49152 balanced ones of 15 bits in the longer factor, two a coefficient"), "{complex}");
+}
+
+/// Unequal factors have fewer points than two of the longer one's length.
+#[test]
+fn unequal_factors_have_complex_coefficients() {
+    for bits in [[550_000, 70_000], [1_150_000, 800_000], [1_800_000, 70_000], [4_300_000, 70_000]] {
+        let [unequal, equal] = [bits, [bits[0]; 2]].map(product);
+        assert_eq!(unequal.most_digits(), 2 * unequal.digits());
+        assert!(unequal.digits() < equal.digits() && equal.most_digits() == equal.digits(), "{bits:?}");
     }
 }

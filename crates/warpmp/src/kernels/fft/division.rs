@@ -69,7 +69,7 @@ impl Layout {
         (fits && layout.is_exact()).then_some(layout)
     }
 
-    /// Are digits balanced? Then coefficients have signs, and a thread has a column of coefficients, not two.
+    /// Are digits balanced? Then coefficients have signs.
     pub(super) const fn is_balanced(self) -> bool {
         self.digits() >= BALANCED_DIGITS
     }

@@ -199,6 +199,15 @@ pub(super) fn join_parts(
     }
 }
 
+/// The same for transforms that begin with the same coefficient: term `i` of a part is turned by a constant.
+pub(super) fn join_parts_by_constants(b: &mut Builder, x: &mut [Complex], parts: usize) {
+    let points = x.len() as u64;
+    join_parts(b, x, parts, |b, [part, i], x| {
+        let angle = angle::turns((part * i) as u64, points);
+        if i == 0 { x } else { product_with_constant(b, cosine_and_sine(angle::opposite(angle)), x) }
+    });
+}
+
 /// Joins 3, 5, 7 or 9 parts: replaces `x[p]` by `Σ x[q]·e(−pq/n)`.
 fn inverse_odd(b: &mut Builder, x: &[Complex]) -> Vec<Complex> {
     let halves = (x.len() - 1) / 2;

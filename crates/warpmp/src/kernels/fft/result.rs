@@ -18,7 +18,6 @@ use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, load_root};
 use super::shares::POSITIVE;
 use crate::kernels::transform::Place;
-use crate::kernels::transform::angle::{cosine_and_sine, opposite, turns};
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::codelet;
 use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Points};
@@ -144,10 +143,7 @@ impl Layout {
             doubles::inverse_level_of_points(b, &mut x, level);
         }
         if self.odd() > 1 {
-            doubles::join_parts(b, &mut x, self.odd() as usize, |b, [part, i], x| {
-                let angle = turns((part * i) as u64, self.joins().into());
-                if i == 0 { x } else { doubles::product_with_constant(b, cosine_and_sine(opposite(angle)), x) }
-            });
+            doubles::join_parts_by_constants(b, &mut x, self.odd() as usize);
         }
         b.section("twist");
         let angle = |i| (self.twist_angle(i * JOINED), self.digits());

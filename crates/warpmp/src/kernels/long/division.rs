@@ -306,14 +306,14 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
     let (n, h) = (divisor.limbs, known.limbs);
     let mark = steps.mark();
     let modulo = steps.product_modulo(divisor, known);
-    let is_short = modulo.is_some_and(|product| product.limbs == n + 1);
+    let short = modulo.filter(|product| product.limbs == n + 1);
     let least = n - h + 2;
     // A product modulo `B^n + 1` does not tell the limbs above.
-    let g = if is_short { least } else { least.next_multiple_of(PIECE_LIMBS) };
+    let g = if short.is_some() { least } else { least.next_multiple_of(PIECE_LIMBS) };
     let error = steps.reserve(g);
     let to_error = error.place(32 * g);
     let complement = |product: Number| product.source().down(32 * (h - 1)).turned();
-    if let (Some(product), true) = (modulo, is_short) {
+    if let Some(product) = short {
         let words = steps.reserve(WORDS);
         let rows = [product, divisor, known, words];
         steps.push(Box::new(Error::of(&rows)), rows);

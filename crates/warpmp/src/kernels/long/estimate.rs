@@ -155,10 +155,11 @@ impl Remains {
         let taken = |b: &mut Builder, number| lane.limb(b, 1, number);
         // The limbs of a product modulo Bᴺ ± 1, without the limb above.
         let whole = self.rows[1].limbs - 1;
-        let Some(modulus) = self.modulus else {
+        let difference = |b: &mut Builder| {
             let [v, taken] = [pair(b, n - 1, n + 1, value), pair(b, n - 1, n + 1, taken)];
-            return (b.sub64(v, taken), b.copy(0), 1);
+            b.sub64(v, taken)
         };
+        let Some(modulus) = self.modulus else { return (difference(b), b.copy(0), 1) };
         let factors = [3, 4].map(|row| lane.limb(b, row, 0));
         let upper = value(b, whole);
         let [lower, top] = [0, whole].map(|i| taken(b, i));
@@ -179,8 +180,7 @@ impl Remains {
         };
         if whole > n {
             // The multiple of Bᴺ is above T, and so is V₁ above its own limbs.
-            let [v, taken] = [pair(b, n - 1, n + 1, value), pair(b, n - 1, n + 1, taken)];
-            return (b.sub64(v, taken), added, 2);
+            return (difference(b), added, 2);
         }
         let minus = b.sub(0, j);
         lane.set(b, 1, n, minus);

@@ -175,7 +175,7 @@ impl Layout {
 }
 
 /// The lowest bits of a number in the opposite order.
-const fn reversed(number: u32, bits: u32) -> u32 {
+pub(in crate::kernels) const fn reversed(number: u32, bits: u32) -> u32 {
     if bits == 0 { 0 } else { number.reverse_bits() >> (32 - bits) }
 }
 

@@ -355,7 +355,7 @@ pub(super) fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enter
     (b.xor(sum, propagate), b.select(1, 0, leaves))
 }
 
-/// The words of a chunk with all pairs.with the carries of the warp, and the flags of the warp's segment.
+/// The words of a chunk with the carries of the warp, and the flags of the warp's segment.
 fn carried(b: &mut Builder, lane: R32, chunk: Finished) -> (Vec<R32>, R32) {
     let Finished { words, generates, .. } = chunk;
     let generates = b.compare(Cmp::Ne, generates, 0);

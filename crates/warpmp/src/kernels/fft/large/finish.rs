@@ -123,9 +123,7 @@ impl Split {
         let own = b.mad_lo(own, MASKS_BYTES, block.shared);
         let masks = b.load_shared(Vector::V2, own, 0);
         // Threads without a mask pass carries on.
-        let masks = [0, u32::MAX].into_iter().zip(masks).map(|(none, mask)| b.select(mask, none, has_mask));
-        let masks: Vec<R32> = masks.collect();
-        let masks = [masks[0], masks[1]];
+        let masks = [b.select(masks[0], 0, has_mask), b.select(masks[1], u32::MAX, has_mask)];
         let (_, leaves) = look_ahead(b, masks, None);
         let generates = b.compare(Cmp::Ne, leaves, 0);
         let passes = b.compare(Cmp::Eq, masks[1], u32::MAX);

@@ -304,8 +304,13 @@ impl Spec for Large {
             (
                 "digits",
                 format!(
-                    "{} balanced ones of {digit_bits} bits a factor, as {parts} × {height} rows of {width} complex points",
-                    self.digits()
+                    "{} balanced ones of {digit_bits} bits {}, as {parts} × {height} rows of {width} complex points",
+                    self.most_digits(),
+                    if self.most_digits() > self.digits() {
+                        "in the longer factor, two a coefficient"
+                    } else {
+                        "a factor"
+                    },
                 ),
             ),
             ("passes", format!("{passes} (the number is the radix)")),

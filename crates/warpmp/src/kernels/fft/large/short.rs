@@ -19,7 +19,7 @@ use super::Block;
 use super::carry::look_ahead;
 use super::split::{COLUMNS, Split};
 use super::up::neighbours;
-use crate::kernels::transform::angle::{cosine_and_sine, divided_cosine_and_sine, opposite, turns};
+use crate::kernels::transform::angle::divided_cosine_and_sine;
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::layout::POINT_BYTES;
 
@@ -124,10 +124,7 @@ impl Split {
             doubles::inverse_of_points(b, part);
         }
         if self.parts > 1 {
-            doubles::join_parts(b, &mut x, self.parts as usize, |b, [part, i], x| {
-                let angle = turns((part * i) as u64, self.rows().into());
-                if i == 0 { x } else { doubles::product_with_constant(b, cosine_and_sine(opposite(angle)), x) }
-            });
+            doubles::join_parts_by_constants(b, &mut x, self.parts as usize);
         }
         let mut pairs = Vec::new();
         for (x, k) in x.into_iter().zip(0..) {

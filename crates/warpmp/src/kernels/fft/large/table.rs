@@ -3,7 +3,7 @@
 use super::split::{POINTS, Split};
 use crate::kernels::transform::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
 use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Numbers};
-use crate::kernels::transform::table::transposed;
+use crate::kernels::transform::table::{reversed, transposed};
 
 /// A root of a table: its angle and its divisor.
 pub(super) type Entry = (Angle, u32);
@@ -106,8 +106,7 @@ impl Split {
     /// The number of the root of a row, in turns over the number of rows, without the quarter.
     fn row_number(self, row: u32) -> u64 {
         let (part, leaf) = (row / self.height, row % self.height);
-        let reversed = if self.height == 1 { 0 } else { leaf.reverse_bits() >> (32 - self.height.ilog2()) };
-        u64::from(part + self.parts * reversed)
+        u64::from(part + self.parts * reversed(leaf, self.height.ilog2()))
     }
 
     /// The roots of the passes over rows.
