@@ -251,6 +251,12 @@ const MODULAR: &[ModularCase] = &[
     (Operation::MontMul, "tensor", &[4096, 4096, 4096], None, 88),
     (Operation::MontMul, "tensor", &[8192, 8192, 8192], None, 168),
     (Operation::MontSqr, "tensor", &[14336, 14336], None, 255),
+    (Operation::MontMul, "tensor-common", &[2048, 2048, 2048], None, 168),
+    (Operation::MontMul, "tensor-common", &[4096, 4096, 4096], None, 168),
+    (Operation::MontSqr, "tensor-common", &[7936, 7936], None, 168),
+    (Operation::MontMul, "tensor-common", &[8192, 8192, 8192], None, 168),
+    (Operation::Redc, "tensor-common", &[4096, 2048], None, 168),
+    (Operation::FromMont, "tensor-common", &[1280, 1280], None, 168),
     (Operation::PowMod, "tensor", &[2048, 2048, 2048], None, 168),
     (Operation::PowMod, "tensor", &[4096, 4096, 4096], None, 168),
     (Operation::PowMod, "tensor", &[8192, 8192, 6000], None, 168),
@@ -424,6 +430,10 @@ fn write(
         }
         if let (true, Some(budget)) = (kernel.name.starts_with("inv_mod"), budgets.last_mut()) {
             // Two sums of four rows beside each other, once a batch.
+            budget.max_p2r = 4;
+        }
+        if let (true, Some(budget)) = (kernel.name.contains("_reduction_"), budgets.last_mut()) {
+            // Predicates live through all tiles: some leave their registers once a tile, beside hundreds of instructions.
             budget.max_p2r = 4;
         }
         if let (true, Some(budget)) = (kernel.name.contains("_long_"), budgets.last_mut()) {

@@ -70,6 +70,12 @@ fn warpgroup(bits: usize) -> Box<dyn Spec> {
     algorithm(Operation::Mul, "tensor-warpgroup").spec(shape([bits, bits], false), &settings, true).unwrap()
 }
 
+/// Montgomery's reduction modulo one number for all lanes.
+fn common(bits: usize) -> Box<dyn Spec> {
+    let shape = OperationShape::new(Operation::FromMont, &[Shape::new(100, bits), Shape::new(1, bits)]).unwrap();
+    algorithm(Operation::FromMont, "tensor-common").spec(shape, &Settings::default(), true).unwrap()
+}
+
 fn fft(bits: usize) -> Box<dyn Spec> {
     let settings = Settings { levels: Some(0), ..Settings::default() };
     algorithm(Operation::Mul, "fft").spec(shape([bits, bits], false), &settings, true).unwrap()
@@ -95,6 +101,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
         ("tensor_1024", tensor(1024)),
         ("tensor_warpgroup_16384", warpgroup(16384)),
+        ("tensor_common_1280", common(1280)),
         ("fft_4100", fft(4100)),
         ("ntt_2100", ntt(2100)),
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),

@@ -298,9 +298,19 @@ fn tensor_residues_conform(session: &Session, panels: &[usize], powers: &[usize]
     }
 }
 
+/// Montgomery's arithmetic modulo one number for all lanes.
+fn common_residues_conform(session: &Session, sizes: &[usize], lanes: usize) {
+    for &bits in sizes {
+        for operation in [Operation::MontMul, Operation::MontSqr, Operation::FromMont] {
+            operation_conforms_by(session, operation, "tensor-common", bits, lanes);
+        }
+    }
+}
+
 #[test]
 fn simulator_computes_residues_on_tensor_cores() {
     tensor_residues_conform(&sim(), &[1], &[], 2);
+    common_residues_conform(&sim(), &[1024, 1280], 500);
 }
 
 #[test]
@@ -310,6 +320,9 @@ fn gpu_computes_residues_on_tensor_cores() {
         return;
     }
     tensor_residues_conform(&session, &[1, 2, 3, 4, 5, 6, 7], &[1000, 2048, 2100, 3072, 4096, 6000], 33);
+    if session.device().unwrap().info().capability == 90 {
+        common_residues_conform(&session, &[1024, 1280, 2048, 2304, 3072, 4096, 5120, 6912, 8192], 1000);
+    }
 }
 
 #[test]

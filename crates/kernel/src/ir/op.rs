@@ -184,7 +184,7 @@ macro_rules! define {
 instruction_table!(define);
 
 /// The numbers of columns of a warpgroup's matrix product, as far as kernels need them.
-const WGMMA_COLUMNS: [u8; 9] = [8, 16, 24, 32, 48, 64, 80, 96, 112];
+const WGMMA_COLUMNS: [u8; 10] = [8, 16, 24, 32, 48, 64, 80, 96, 112, 128];
 
 /// Any constant of 32 bits.
 const ANY: u64 = u32::MAX as u64;

@@ -5,12 +5,14 @@
 //! products.rs    products and squares
 //! operations.rs  any operation, by the name of its algorithm
 //! numbers.rs     kernels on numbers, and the numbers that provoke carries
+//! residues.rs    Montgomery's arithmetic modulo one number for all lanes
 //! ```
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a panic is how a test reports")]
 
 pub mod numbers;
 pub mod operations;
 pub mod products;
+pub mod residues;
 
 use warpmp::Operation;
 use warpmp::kernels::{Algorithm, OperandShape, Spec, register};

@@ -11,8 +11,8 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    FftSettings, GroupSettings, KaratsubaSettings, LongSettings, OwnSettings, SharedGroupSettings, TensorSettings,
-    ThreadSettings, ThreadSquareSettings, WarpSettings, WarpgroupSettings,
+    CommonSettings, FftSettings, GroupSettings, KaratsubaSettings, LongSettings, OwnSettings, SharedGroupSettings,
+    TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings, WarpgroupSettings,
 };
 
 /// Sizes of a block of threads.
@@ -160,6 +160,11 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
 /// Four warps a product on tensor cores: many products a block amortise its beginning, few fill the machine.
 pub(super) fn warpgroup() -> Vec<WarpgroupSettings> {
     [None, Some(1), Some(4), Some(8), Some(32)].map(|products| WarpgroupSettings { products }).to_vec()
+}
+
+/// One modulus for all lanes on tensor cores: many turns amortise the matrices of the modulus, few fill the machine.
+pub(super) fn common() -> Vec<CommonSettings> {
+    [None, Some(1), Some(2), Some(4), Some(16)].map(|turns| CommonSettings { turns }).to_vec()
 }
 
 /// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, or a block.

@@ -10,6 +10,7 @@
 #[doc(hidden)]
 pub mod candidates;
 pub mod column;
+mod common;
 pub mod fft;
 pub mod karatsuba_group;
 pub mod linear;
@@ -38,9 +39,9 @@ use warpmp_launch::{name_suffix as suffix, piece, vector};
 use crate::operation::{Group, Operation};
 pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
-    ChainSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings, LongSettings,
-    OwnSettings, Settings, SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings,
-    WarpSettings, WarpgroupSettings,
+    ChainSettings, CommonSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings,
+    LongSettings, OwnSettings, Settings, SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings,
+    ThreadSquareSettings, WarpSettings, WarpgroupSettings,
 };
 pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};

@@ -293,6 +293,12 @@ own_settings! {
         products: u32 = products,
     }
 
+    /// Numbers modulo one number for all lanes, 64 lanes four warps on tensor cores.
+    CommonSettings {
+        /// How many times 64 lanes four warps take, one after the other.
+        turns: u32 = products,
+    }
+
     /// A product a block by transforms.
     FftSettings {
         /// Levels at which a product is divided before a part of it is transformed.

@@ -8,7 +8,7 @@ use super::super::mul_group::MulGroup;
 use super::super::mul_thread::{self, MulThread};
 use super::super::{
     Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
-    With, long, tensor,
+    With, common, long, tensor,
 };
 use super::cofactors;
 use super::division::{Division, Parts};
@@ -112,6 +112,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         },
     },
     tensor::MONTGOMERY,
+    common::MONTGOMERY,
     long::DIVISION,
     long::ROOTS,
     long::MONTGOMERY,

@@ -37,6 +37,7 @@ use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
 use part::Part;
+pub(in crate::kernels) use result::digit;
 use result::{Permuted, Target};
 use warps::{Place, Warps};
 

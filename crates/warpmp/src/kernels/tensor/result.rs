@@ -166,25 +166,7 @@ impl Layout {
                 values[row] = sums[2 * column + parity as usize];
             }
         }
-        let [v0, v1, v2, v3] = values;
-        let [one, byte, two, three] = place.bytes;
-        if u32::try_from(self.greatest_sum() * 257).is_ok() {
-            let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
-            let low = b.mul_wide(low, one);
-            return b.mad_wide(high, two, low);
-        }
-        let sum = b.mul_wide(v0, one);
-        let sum = b.mad_wide(v1, byte, sum);
-        // In order, with carries between the words: of four wide products in a sum `ptxas` makes six instructions.
-        let mut sum = <[R32; 2]>::from(b.unpack(sum));
-        for (value, weight) in [(v2, two), (v3, three)] {
-            let [low, high] = [b.register(), b.register()];
-            let mut chain = b.chain();
-            chain.mad_lo_into(low, value, weight, sum[0]);
-            chain.end_mad_hi(high, value, weight, sum[1]);
-            sum = [low, high];
-        }
-        b.pack(sum[0], sum[1])
+        digit(b, values, place.bytes, self.greatest_sum())
     }
 
     /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
@@ -344,6 +326,29 @@ impl Layout {
             }
         }
     }
+}
+
+/// The digit of four sums, each a byte further. No sum is above `greatest`; `bytes` are the powers of 2⁸.
+pub(in crate::kernels) fn digit(b: &mut Builder, sums: [R32; 4], bytes: [R32; 4], greatest: u64) -> R64 {
+    let [v0, v1, v2, v3] = sums;
+    let [one, byte, two, three] = bytes;
+    if u32::try_from(greatest * 257).is_ok() {
+        let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
+        let low = b.mul_wide(low, one);
+        return b.mad_wide(high, two, low);
+    }
+    let sum = b.mul_wide(v0, one);
+    let sum = b.mad_wide(v1, byte, sum);
+    // In order, with carries between the words: of four wide products in a sum `ptxas` makes six instructions.
+    let mut sum = <[R32; 2]>::from(b.unpack(sum));
+    for (value, weight) in [(v2, two), (v3, three)] {
+        let [low, high] = [b.register(), b.register()];
+        let mut chain = b.chain();
+        chain.mad_lo_into(low, value, weight, sum[0]);
+        chain.end_mad_hi(high, value, weight, sum[1]);
+        sum = [low, high];
+    }
+    b.pack(sum[0], sum[1])
 }
 
 /// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.

@@ -1,0 +1,119 @@
+//! `tensor-common`: Montgomery's arithmetic modulo one number for all lanes, its reduction by matrix products.
+//!
+//! ```text
+//! layout.rs     tiles of a number, and the shared memory of a block
+//! matrices.rs   the matrices of the modulus and of its inverse
+//! tile.rs       matrix products of tiles, and limbs of their sums
+//! reduction.rs  Montgomery's reduction
+//! ```
+//!
+//! A number that all lanes share is one matrix for all of them, so its products with the numbers of 64 lanes are a matrix product without waste: a
+//! product of numbers that differ from lane to lane has a matrix a lane. Digits are bytes. The product of two residues is that of `tensor`.
+//!
+//! source: P. Montgomery, Modular multiplication without trial division, 1985. A product by a constant as a product by a Toeplitz matrix is classical; the
+//! order of columns and bytes, and the carry from four columns, are ours.
+
+mod layout;
+mod matrices;
+mod reduction;
+mod tile;
+
+use warpmp_launch::{Binding, Part, Sequence};
+
+use super::long::{LowInverse, Shared};
+use super::tensor::Tensor;
+use super::{
+    Algorithm, CommonSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates,
+};
+use crate::operation::Operation;
+use layout::{Layout, OWN_LIMBS, TILE_LIMBS};
+use reduction::{Checked, Reduction};
+
+/// Threads of a warpgroup.
+const THREADS: u32 = 128;
+
+/// Limbs of the moduli.
+const LIMBS: std::ops::RangeInclusive<u32> = TILE_LIMBS..=8 * TILE_LIMBS;
+
+/// Tiles of the longest modulus for which three warpgroups have room in the shared memory of a multiprocessor; in its registers they always have.
+const SHORT_TILES: u32 = 4;
+
+/// The compute capability, times ten, that has matrix products of warpgroups: those before and after have none.
+const WARPGROUPS: u32 = 90;
+
+/// The row of the register.
+pub(super) const MONTGOMERY: Algorithm = Algorithm {
+    name: "tensor-common",
+    summary: "one modulus for all lanes: products by tensor, Montgomery's reduction of 64 lanes by four warps as a matrix product by the modulus",
+    accepts: "Montgomery products, squares and reductions modulo one number of 256·k bits for all lanes, from 1024 to 8192, on a GPU of sm_90",
+    fits,
+    order: Order::Given,
+    recipe: &On(
+        Gpus { from: WARPGROUPS, to: Some(WARPGROUPS), use_doubles: false },
+        With::<CommonSettings> {
+            spec: |shape, settings, _| spec(shape, *settings),
+            candidates: |_| candidates::common(),
+        },
+    ),
+};
+
+fn fits(shape: OperationShape) -> bool {
+    use Operation as O;
+    let operands = shape.operands();
+    let (modulus, others) = (operands[operands.len() - 1], &operands[..operands.len() - 1]);
+    let limbs = modulus.limbs();
+    let length = if shape.operation == O::Redc { 2 * limbs } else { limbs };
+    matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont)
+        && modulus.common
+        && LIMBS.contains(&limbs)
+        && limbs.is_multiple_of(OWN_LIMBS)
+        && others.iter().all(|it| it.limbs() == length)
+        && others.iter().any(|it| !it.common)
+}
+
+fn spec(shape: OperationShape, settings: CommonSettings) -> Box<dyn Spec> {
+    use Operation as O;
+    let last = shape.operands().len() - 1;
+    let factors = shape.operands()[..last].to_vec();
+    let limbs = shape.operands()[last].limbs();
+    let tiles = limbs.div_ceil(TILE_LIMBS);
+    let layout = Layout { limbs, warpgroups: if tiles <= SHORT_TILES { 3 } else { 2 } };
+    let is_product = matches!(shape.operation, O::MontMul | O::MontSqr);
+    let reduction = Reduction {
+        layout,
+        turns: settings.turns.unwrap_or(2).clamp(1, 32),
+        is_double: shape.operation != O::FromMont,
+        checked: if is_product { Checked::Factors(factors.clone()) } else { Checked::Itself },
+    };
+    let name = format!("{}_{}", shape.operation.name(), reduction.name());
+    let [inverse, product] = [0, limbs].map(Binding::Scratch);
+    let [modulus, result, status] = [0, 1, 2].map(|i| Binding::Parameter(last + i));
+    let inverter = warpmp_launch::Layout { length: limbs.div_ceil(32), ..warpmp_launch::Layout::of_group(32) };
+    let inverter = warpmp_launch::Layout { warps: 1, ..inverter };
+    let mut parts = vec![Part {
+        spec: Box::new(Shared(Box::new(LowInverse { limbs, layout: inverter }))),
+        bindings: vec![modulus, inverse],
+    }];
+    let operands: Vec<Binding> = (0..last).map(Binding::Parameter).collect();
+    let mut bindings = operands.clone();
+    if is_product {
+        let (shape, order) = multiplication(&factors);
+        let operands: Vec<Binding> = order.iter().map(|&i| operands[i]).collect();
+        let spec = Tensor::new(shape, &TensorSettings::default());
+        parts.push(Part { spec: Box::new(spec), bindings: [operands, vec![product]].concat() });
+        bindings.insert(0, product);
+    }
+    bindings.extend([modulus, inverse, result, status]);
+    parts.push(Part { spec: Box::new(reduction), bindings });
+    let scratch = if is_product { 3 * limbs } else { limbs };
+    Box::new(Sequence { name, rows: last + 3, parts, scratch, whole_tiles: false })
+}
+
+/// The product or the square of the factors with all their limbs, and the order of the factors: one for all lanes is the second one.
+fn multiplication(factors: &[OperandShape]) -> (OperationShape, &'static [usize]) {
+    match factors.iter().map(|it| it.whole()).collect::<Vec<_>>()[..] {
+        [a, b] if a.common => (OperationShape::product(b, a), &[1, 0]),
+        [a, b] => (OperationShape::product(a, b), &[0, 1]),
+        _ => (OperationShape::square(32 * factors[0].limbs()), &[0]),
+    }
+}

@@ -1,0 +1,179 @@
+//! Montgomery's arithmetic by `tensor-common` on the simulator: every number of tiles and every gap, moduli and residues at the edges, faults, exact
+//! numbers of matrix products.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use num_bigint::BigUint;
+use warpmp::kernels::{OperationShape, Settings};
+use warpmp::{Operation, Shape, Status};
+use warpmp_kernel::ir::Op;
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::algorithm;
+use warpmp_testkit::kernels::numbers::{below, numbers, odd_moduli};
+use warpmp_testkit::kernels::residues::{Ring, edge_moduli, over_r};
+
+const NAME: &str = "tensor-common";
+
+fn ring(turns: Option<u32>) -> Ring {
+    Ring { name: NAME, settings: Settings { products: turns, ..Settings::default() } }
+}
+
+#[test]
+fn every_number_of_tiles() {
+    for tiles in 1..=8 {
+        let bits = 1024 * tiles;
+        let r = BigUint::from(1_u32) << bits;
+        ring(Some(1)).check_products(&(r - 1_u32), bits, 1, 1);
+    }
+}
+
+#[test]
+fn gaps() {
+    for bits in [1280, 1536, 1792, 2304, 4352, 7936] {
+        for m in [&edge_moduli(bits)[0], &odd_moduli(12, bits, 2)[11]] {
+            ring(None).check_products(m, bits, 3, 3);
+        }
+    }
+}
+
+#[test]
+fn edges() {
+    for bits in [1024, 2048, 3328] {
+        for m in edge_moduli(bits) {
+            ring(None).check_products(&m, bits, 3, 2);
+        }
+    }
+}
+
+#[test]
+fn carry_prone_moduli() {
+    for seed in [5, 9] {
+        for m in odd_moduli(21, 2048, seed) {
+            ring(None).check_products(&m, 2048, 5, seed);
+        }
+    }
+}
+
+/// Several turns of several warpgroups, the last of them not full.
+#[test]
+fn turns() {
+    let m = &odd_moduli(12, 1024, 3)[11];
+    ring(Some(2)).check_products(m, 1024, 64 * 3 * 2 + 64 * 3 + 70, 1);
+}
+
+#[test]
+fn faults_are_statuses() {
+    for bits in [1024, 2048, 2304] {
+        ring(None).check_faults(bits);
+    }
+}
+
+/// Whatever limb tells that a factor is not below the modulus.
+#[test]
+fn comparisons() {
+    let bits = 1280;
+    let m: BigUint = (BigUint::from(1_u32) << bits) - (BigUint::from(1_u32) << 700_u32) - 1_u32;
+    let mut factors = Vec::new();
+    for limb in 0..bits / 32 {
+        let one = BigUint::from(1_u32) << (32 * limb);
+        factors.extend([&m - &one, (&m + &one) % (BigUint::from(1_u32) << bits)]);
+    }
+    factors.push(m.clone());
+    let found = ring(None).outcome(Operation::MontSqr, &[bits; 2], &[&factors, std::slice::from_ref(&m)]);
+    for (lane, a) in factors.iter().enumerate() {
+        let fine = *a < m;
+        let status = if fine { Status::Fine } else { Status::NotReduced };
+        assert_eq!(found.statuses[lane], status.code(), "a = {a:x}");
+        let expected = if fine { over_r(&(a * a), &m, bits) } else { BigUint::ZERO };
+        assert_eq!(found.results[0][lane], expected, "a = {a:x}");
+    }
+}
+
+/// Reductions of numbers of both lengths.
+#[test]
+fn reductions() {
+    for bits in [1024, 1792, 2048] {
+        for m in [&edge_moduli(bits)[0], &edge_moduli(bits)[4], &odd_moduli(12, bits, 2)[11]] {
+            let r = BigUint::from(1_u32) << bits;
+            let mut t = numbers(Pattern::Carry, 9, 2 * bits, 4);
+            t.iter_mut().for_each(|t| *t %= m * &r);
+            t.extend([m * &r - 1_u32, m * &r, BigUint::ZERO, r.clone(), &r - 1_u32]);
+            let single = below(&vec![m.clone(); 12], bits, 5);
+            let m = std::slice::from_ref(m);
+            let redc = ring(None).outcome(Operation::Redc, &[2 * bits, bits], &[&t, m]);
+            let from = ring(None).outcome(Operation::FromMont, &[bits; 2], &[&single, m]);
+            for (lane, t) in t.iter().enumerate() {
+                let fine = *t < &m[0] * &r;
+                assert_eq!(redc.statuses[lane] == Status::Fine.code(), fine, "t = {t:x}");
+                let expected = if fine { over_r(t, &m[0], bits) } else { BigUint::ZERO };
+                assert_eq!(redc.results[0][lane], expected, "t = {t:x}, m = {:x}", m[0]);
+            }
+            for (a, found) in single.iter().zip(&from.results[0]) {
+                assert_eq!(*found, over_r(a, &m[0], bits), "a = {a:x}, m = {:x}", m[0]);
+            }
+        }
+    }
+}
+
+/// One factor for all lanes, on either side.
+#[test]
+fn common_factors() {
+    let bits = 1024;
+    let m = &odd_moduli(12, bits, 2)[11..];
+    let a = below(&vec![m[0].clone(); 5], bits, 1);
+    for operands in [[&a[..], &a[3..4], m], [&a[3..4], &a[..], m]] {
+        let found = ring(None).outcome(Operation::MontMul, &[bits; 3], &operands);
+        for (lane, found) in found.results[0].iter().enumerate() {
+            assert_eq!(*found, over_r(&(&a[lane] * &a[3]), &m[0], bits));
+        }
+    }
+}
+
+#[test]
+fn what_it_takes() {
+    let fits = |operation, bits: &[usize], lanes: &[usize]| {
+        let shapes: Vec<Shape> = bits.iter().zip(lanes).map(|(&bits, &lanes)| Shape::new(lanes, bits)).collect();
+        (algorithm(operation, NAME).fits)(OperationShape::new(operation, &shapes).unwrap())
+    };
+    assert!(fits(Operation::MontMul, &[2048; 3], &[5, 5, 1]));
+    assert!(fits(Operation::MontMul, &[2040; 3], &[5, 5, 1]));
+    // A modulus a lane, other lengths, a factor of another length, factors that all lanes share.
+    assert!(!fits(Operation::MontMul, &[2048; 3], &[5, 5, 5]));
+    assert!(!fits(Operation::MontMul, &[2080; 3], &[5, 5, 1]));
+    assert!(!fits(Operation::MontMul, &[768; 3], &[5, 5, 1]));
+    assert!(!fits(Operation::MontMul, &[8448; 3], &[5, 5, 1]));
+    assert!(!fits(Operation::MontSqr, &[1024, 2048], &[5, 1]));
+    assert!(!fits(Operation::MontMul, &[2048; 3], &[1; 3]));
+    assert!(!fits(Operation::Redc, &[4096, 2048], &[1, 1]));
+    assert!(!fits(Operation::PowMod, &[2048; 3], &[5, 5, 1]));
+}
+
+/// Matrix products of tiles on and above the diagonal only.
+#[test]
+fn matrix_products() {
+    for tiles in [1_usize, 2, 4] {
+        let bits = 1024 * tiles;
+        let m = &odd_moduli(12, bits, 3)[11..];
+        let a = below(&vec![m[0].clone(); 64], bits, 1);
+        let found = ring(Some(1)).outcome(Operation::FromMont, &[bits; 2], &[&a, m]);
+        let (all, few) = (found.counters.op(Op::Wgmma(128)).warps, found.counters.op(Op::Wgmma(16)).warps);
+        assert_eq!((all, few), (4 * 4 * (tiles * (tiles + 1)) as u64, 4 * 4 * tiles as u64), "{bits} bits");
+    }
+}
+
+/// Instructions of a warp for the product of 64 lanes, and passes through shared memory that are waits for a bank.
+#[test]
+fn costs() {
+    let found = [1024, 2048, 4096].map(|bits| {
+        let m = &odd_moduli(12, bits, 3)[11..];
+        // The highest limbs tell that these are below the modulus.
+        let a = vec![&m[0] >> 1_u32; 64 * 6];
+        let count = |lanes: usize| ring(Some(2)).outcome(Operation::FromMont, &[bits; 2], &[&a[..lanes], m]).counters;
+        let [twice, once] = [64 * 6, 64 * 3].map(count);
+        let warps = |counters: &Counters| counters.instructions().warps;
+        let waits = |counters: &Counters| counters.shared_wavefronts() - counters.minimum_shared_wavefronts();
+        [(warps(&twice) - warps(&once)) / 12, (waits(&twice) - waits(&once)) / 12]
+    });
+    assert_eq!(found, [[783, 0], [1553, 0], [3869, 0]]);
+}
