@@ -4,7 +4,7 @@
 //! requires   `m` and its inverse modulo `R`, a row each
 //! launch     `128·warpgroups` threads a block, `64·warpgroups·turns` lanes; 64 a warpgroup at a time
 //! cost       with `s` tiles `4·s·(s + 1)` matrix products of 64×32 by 32×128 bytes for 64 lanes, and `4·s` of 32×16
-//! registers  about 160 to 4096 bits, 200 above
+//! registers  about 150
 //!
 //! With `x = 1/m mod R` and `q = (t mod R)·x mod R` the lower halves of `t` and `q·m` are equal. So `t/R` is the difference `d` of the upper halves, above
 //! `−m` and below `m`; where it is negative, `m` is added. Of `q` only the columns below `R` are computed, of `q·m` those from `R` on: tiles of one side
