@@ -9,7 +9,7 @@ use crate::harness::Source;
 /// Threads of a warpgroup.
 const THREADS: usize = 128;
 /// Bytes of shared memory.
-const SHARED: usize = 4096;
+const SHARED: usize = 6144;
 /// Where `B` begins in it.
 const START: usize = 48;
 
