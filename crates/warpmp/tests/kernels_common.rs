@@ -96,8 +96,8 @@ fn reductions() {
     for bits in [1024, 1792, 2048] {
         for m in [&edge_moduli(bits)[0], &edge_moduli(bits)[4], &odd_moduli(12, bits, 2)[11]] {
             let r = BigUint::from(1_u32) << bits;
-            let mut t = numbers(Pattern::Carry, 9, 2 * bits, 4);
-            t.iter_mut().for_each(|t| *t %= m * &r);
+            let t = numbers(Pattern::Carry, 9, 2 * bits, 4);
+            let mut t: Vec<BigUint> = t.into_iter().map(|t| t % (m * &r)).collect();
             t.extend([m * &r - 1_u32, m * &r, BigUint::ZERO, r.clone(), &r - 1_u32]);
             let single = below(&vec![m.clone(); 12], bits, 5);
             let m = std::slice::from_ref(m);
