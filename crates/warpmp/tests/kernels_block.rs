@@ -16,6 +16,7 @@ use warpmp::kernels::modular::sqrt::Sqrt;
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run, run_plain};
+use warpmp_testkit::kernels::residues::over_r;
 
 /// A number a block of `group` threads.
 const fn block(group: u32, length: u32) -> Layout {
@@ -51,13 +52,12 @@ fn montgomery_functions() {
             let outcome = run(&spec, &operands, &[l], lanes);
             for lane in 0..lanes {
                 let (a, c, m) = (&a[lane], &c[lane], &moduli[lane]);
-                let over_r = |x: BigUint| if m.bits() == 1 { BigUint::ZERO } else { x * r.modinv(m).unwrap() % m };
                 let expected = match function {
-                    Function::Mul => over_r(a * c),
-                    Function::Sqr => over_r(a * a),
-                    Function::Redc => over_r(wide[lane].clone()),
+                    Function::Mul => over_r(&(a * c), m, l),
+                    Function::Sqr => over_r(&(a * a), m, l),
+                    Function::Redc => over_r(&wide[lane], m, l),
                     Function::To => a * &r % m,
-                    Function::From => over_r(a.clone()),
+                    Function::From => over_r(a, m, l),
                 };
                 assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {m:x}", spec.name());
                 assert_eq!(outcome.statuses[lane], 0, "{} lane {lane}", spec.name());

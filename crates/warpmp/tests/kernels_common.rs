@@ -10,7 +10,7 @@ use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::algorithm;
-use warpmp_testkit::kernels::numbers::{below, numbers, odd_moduli};
+use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli};
 use warpmp_testkit::kernels::residues::{Ring, edge_moduli, over_r};
 
 const NAME: &str = "tensor-common";
@@ -69,7 +69,7 @@ fn faults_are_statuses() {
     }
 }
 
-/// Whatever limb tells that a factor is not below the modulus.
+/// Any limb may be the one that tells whether a factor is below the modulus.
 #[test]
 fn comparisons() {
     let bits = 1280;
@@ -85,7 +85,7 @@ fn comparisons() {
         let fine = *a < m;
         let status = if fine { Status::Fine } else { Status::NotReduced };
         assert_eq!(found.statuses[lane], status.code(), "a = {a:x}");
-        let expected = if fine { over_r(&(a * a), &m, bits) } else { BigUint::ZERO };
+        let expected = if fine { over_r(&(a * a), &m, limbs(bits)) } else { BigUint::ZERO };
         assert_eq!(found.results[0][lane], expected, "a = {a:x}");
     }
 }
@@ -106,11 +106,11 @@ fn reductions() {
             for (lane, t) in t.iter().enumerate() {
                 let fine = *t < &m[0] * &r;
                 assert_eq!(redc.statuses[lane] == Status::Fine.code(), fine, "t = {t:x}");
-                let expected = if fine { over_r(t, &m[0], bits) } else { BigUint::ZERO };
+                let expected = if fine { over_r(t, &m[0], limbs(bits)) } else { BigUint::ZERO };
                 assert_eq!(redc.results[0][lane], expected, "t = {t:x}, m = {:x}", m[0]);
             }
             for (a, found) in single.iter().zip(&from.results[0]) {
-                assert_eq!(*found, over_r(a, &m[0], bits), "a = {a:x}, m = {:x}", m[0]);
+                assert_eq!(*found, over_r(a, &m[0], limbs(bits)), "a = {a:x}, m = {:x}", m[0]);
             }
         }
     }
@@ -125,7 +125,7 @@ fn common_factors() {
     for operands in [[&a[..], &a[3..4], m], [&a[3..4], &a[..], m]] {
         let found = ring(None).outcome(Operation::MontMul, &[bits; 3], &operands);
         for (lane, found) in found.results[0].iter().enumerate() {
-            assert_eq!(*found, over_r(&(&a[lane] * &a[3]), &m[0], bits));
+            assert_eq!(*found, over_r(&(&a[lane] * &a[3]), &m[0], limbs(bits)));
         }
     }
 }

@@ -14,15 +14,7 @@ use warpmp_kernel::sim::Pipe;
 use warpmp_launch::{Rows, Signature, Stage};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run};
-
-/// `x/R mod m` with `R = 2^(32·limbs)`.
-fn over_r(x: &BigUint, m: &BigUint, limbs: u32) -> BigUint {
-    if *m == BigUint::from(1_u32) {
-        return BigUint::from(0_u32);
-    }
-    let r = BigUint::from(1_u32) << (32 * limbs as usize);
-    x * r.modinv(m).unwrap() % m
-}
+use warpmp_testkit::kernels::residues::over_r;
 
 /// Every function at these bits, with moduli a lane and with a common one.
 fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {

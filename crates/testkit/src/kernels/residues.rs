@@ -44,8 +44,13 @@ impl Ring {
         let square = self.outcome(Operation::MontSqr, &[bits; 2], &[&a, m]);
         for (lane, (x, y)) in a.iter().zip(&b).enumerate() {
             let [product, square] = [&product, &square].map(|it| &it.results[0][lane]);
-            assert_eq!(*product, over_r(&(x * y), &m[0], bits), "{bits} bits, a = {x:x}, b = {y:x}, m = {:x}", m[0]);
-            assert_eq!(*square, over_r(&(x * x), &m[0], bits), "{bits} bits, a = {x:x}, m = {:x}", m[0]);
+            assert_eq!(
+                *product,
+                over_r(&(x * y), &m[0], limbs(bits)),
+                "{bits} bits, a = {x:x}, b = {y:x}, m = {:x}",
+                m[0]
+            );
+            assert_eq!(*square, over_r(&(x * x), &m[0], limbs(bits)), "{bits} bits, a = {x:x}, m = {:x}", m[0]);
         }
         assert!(product.statuses.iter().chain(&square.statuses).all(|&it| it == Status::Fine.code()));
     }
@@ -70,12 +75,12 @@ impl Ring {
     }
 }
 
-/// `x/R mod m` with `R` the power of two with this many bits.
-pub fn over_r(x: &BigUint, m: &BigUint, bits: usize) -> BigUint {
+/// `x/R mod m` with `R = 2^(32·limbs)`.
+pub fn over_r(x: &BigUint, m: &BigUint, limbs: u32) -> BigUint {
     if m.bits() == 1 {
         return BigUint::ZERO;
     }
-    x * (BigUint::from(1_u32) << bits).modinv(m).unwrap() % m
+    x * (BigUint::from(1_u32) << (32 * limbs as usize)).modinv(m).unwrap() % m
 }
 
 /// The odd numbers beside the powers of two: their inverses and their quotients are at the edges.

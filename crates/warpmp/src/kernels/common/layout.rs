@@ -9,7 +9,7 @@
 //! A number of `N` limbs fills its tiles from the top: below it are `gap` limbs of zeros. So `R = B^N` is at the beginning of a tile. In the upper
 //! half of a product, and in results, the number begins with the first tile, and the zeros are above it.
 
-use super::THREADS;
+use crate::kernels::warpgroup::THREADS;
 
 /// Limbs of a tile: the columns of a matrix product.
 pub(super) const TILE_LIMBS: u32 = 32;

@@ -5,6 +5,7 @@
 //! matrices.rs   the matrices of the modulus and of its inverse
 //! tile.rs       matrix products of tiles, and limbs of their sums
 //! reduction.rs  Montgomery's reduction
+//! status.rs     its faults: the modulus is even or zero, a number is not below it
 //! ```
 //!
 //! A number that all lanes share is one matrix for all of them, so its products with the numbers of 64 lanes are a matrix product without waste: a
@@ -16,30 +17,27 @@
 mod layout;
 mod matrices;
 mod reduction;
+mod status;
 mod tile;
 
-use warpmp_launch::{Binding, Part, Sequence};
+use warpmp_launch::{Binding, Layout as LaneLayout, Part, Sequence};
 
 use super::long::{LowInverse, Shared};
 use super::tensor::Tensor;
 use super::{
-    Algorithm, CommonSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates,
+    Algorithm, CommonSettings, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates,
+    warpgroup,
 };
 use crate::operation::Operation;
 use layout::{Layout, OWN_LIMBS, TILE_LIMBS};
-use reduction::{Checked, Reduction};
-
-/// Threads of a warpgroup.
-const THREADS: u32 = 128;
+use reduction::Reduction;
+use status::Checked;
 
 /// Limbs of the moduli.
 const LIMBS: std::ops::RangeInclusive<u32> = TILE_LIMBS..=8 * TILE_LIMBS;
 
 /// Tiles of the longest modulus for which three warpgroups have room in the shared memory of a multiprocessor; in its registers they always have.
 const SHORT_TILES: u32 = 4;
-
-/// The compute capability, times ten, that has matrix products of warpgroups: those before and after have none.
-const WARPGROUPS: u32 = 90;
 
 /// The row of the register.
 pub(super) const MONTGOMERY: Algorithm = Algorithm {
@@ -49,7 +47,7 @@ pub(super) const MONTGOMERY: Algorithm = Algorithm {
     fits,
     order: Order::Given,
     recipe: &On(
-        Gpus { from: WARPGROUPS, to: Some(WARPGROUPS), use_doubles: false },
+        warpgroup::GPUS,
         With::<CommonSettings> {
             spec: |shape, settings, _| spec(shape, *settings),
             candidates: |_| candidates::common(),
@@ -88,8 +86,7 @@ fn spec(shape: OperationShape, settings: CommonSettings) -> Box<dyn Spec> {
     let name = format!("{}_{}", shape.operation.name(), reduction.name());
     let [inverse, product] = [0, limbs].map(Binding::Scratch);
     let [modulus, result, status] = [0, 1, 2].map(|i| Binding::Parameter(last + i));
-    let inverter = warpmp_launch::Layout { length: limbs.div_ceil(32), ..warpmp_launch::Layout::of_group(32) };
-    let inverter = warpmp_launch::Layout { warps: 1, ..inverter };
+    let inverter = LaneLayout { length: limbs.div_ceil(32), warps: 1, ..LaneLayout::of_group(32) };
     let mut parts = vec![Part {
         spec: Box::new(Shared(Box::new(LowInverse { limbs, layout: inverter }))),
         bindings: vec![modulus, inverse],

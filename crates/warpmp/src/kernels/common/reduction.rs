@@ -18,24 +18,22 @@
 //! `2⁻³²·R`.
 
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
-use warpmp_kernel::fragment::{Carries, all_ones, all_zeros, repeat, wrapping_add_small};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector, Vote};
+use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::THREADS;
 use super::layout::{Layout, MATRICES_BYTES, OWN_LIMBS, TILE_BYTES, TILE_LIMBS};
+use super::status::{COMPARED, Checked};
 use super::tile::{DIGIT_GROUPS, GROUP_SUMS, Own, Place, QUAD, ROWS, TILE_GROUPS};
-use crate::kernels::{OperandShape, Spec};
+use crate::kernels::Spec;
+use crate::kernels::warpgroup::THREADS;
 use crate::operation::Status;
 
 /// Numbers that a warpgroup reduces at a time.
 pub(super) const GROUP_LANES: u32 = 64;
 
 /// From a thread's first row to its second one.
-const NEXT_ROW: u32 = 8;
-
-/// Limbs of a row that the quick comparison looks at.
-const COMPARED: u32 = 2;
+pub(super) const NEXT_ROW: u32 = 8;
 
 /// Parameters of the kernel. Parameters of its launch: the rows, `m`, its inverse, the result, statuses, lanes.
 #[derive(Clone, Debug)]
@@ -48,25 +46,16 @@ pub(super) struct Reduction {
     pub(super) checked: Checked,
 }
 
-/// What must be below the modulus.
-#[derive(Clone, Debug)]
-pub(super) enum Checked {
-    /// The upper half of `t`, or `t` if there is none.
-    Itself,
-    /// The factors of `t`: a row each before `m`.
-    Factors(Vec<OperandShape>),
-}
-
 /// The numbers that a turn reads, as far as a thread has loaded them.
-struct Turn {
+pub(super) struct Turn {
     /// Number of the thread's first lane. The launch may have fewer lanes.
-    lane: R32,
+    pub(super) lane: R32,
     /// The thread's parts of `t`, from its first limb on.
     t: [R64; ROWS],
     /// Its limbs of the first tile of `t`.
     first: Own,
     /// Highest limbs of a number that must be below the modulus.
-    highest: Vec<R32>,
+    pub(super) highest: Vec<R32>,
 }
 
 impl Reduction {
@@ -122,16 +111,8 @@ impl Reduction {
         });
     }
 
-    /// Rows of factors.
-    fn factors(&self) -> usize {
-        match &self.checked {
-            Checked::Itself => 0,
-            Checked::Factors(factors) => factors.len(),
-        }
-    }
-
     /// Limbs of a row of `t`.
-    fn length(&self) -> u32 {
+    pub(super) fn length(&self) -> u32 {
         if self.is_double { 2 * self.layout.limbs } else { self.layout.limbs }
     }
 
@@ -156,31 +137,15 @@ impl Reduction {
         let second = b.shr(place.member, 1);
         let lane = b.mad_lo(second, NEXT_ROW, turn.lane);
         let lane = b.min(lane, last);
-        let limbs = self.layout.limbs;
-        let row =
-            match &self.checked {
-                Checked::Itself => b.mad_wide(lane, 4 * self.length(), ports.addresses[0]),
-                Checked::Factors(factors) => {
-                    let rows = factors.iter().zip(&ports.addresses[1..]);
-                    let rows: Vec<R64> =
-                        rows.map(|(factor, &address)| {
-                            if factor.common { b.add64(address, 0) } else { b.mad_wide(lane, 4 * limbs, address) }
-                        })
-                        .collect();
-                    if let [first, second] = rows[..] {
-                        let odd = b.and(place.member, 1);
-                        let is_second = b.compare(Cmp::Ne, odd, 0);
-                        b.select64(second, first, is_second)
-                    } else {
-                        rows[0]
-                    }
-                }
-            };
-        let end = match &self.checked {
-            Checked::Itself => self.length(),
-            Checked::Factors(_) => limbs,
+        let rows = self.checked_rows(b, ports, lane);
+        let row = if let [first, second] = rows[..] {
+            let odd = b.and(place.member, 1);
+            let is_second = b.compare(Cmp::Ne, odd, 0);
+            b.select64(second, first, is_second)
+        } else {
+            rows[0]
         };
-        b.load_into(Space::Global, Vector::V2, &turn.highest, row, 4 * (end - COMPARED));
+        b.load_into(Space::Global, Vector::V2, &turn.highest, row, 4 * (self.layout.limbs - COMPARED));
         let tile = b.copy(0);
         self.load(b, place, turn.t, (tile, self.layout.gap()), &turn.first);
     }
@@ -402,98 +367,6 @@ impl Reduction {
             let to = b.mad_wide(lanes[row], 4, ports.addresses[result + 1]);
             let first = b.and_pred(place.is_lowest, exists[row]);
             b.guarded(first, true, |g| g.store_global(Space::Global, &[statuses[row]], to, 0));
-        }
-    }
-
-    /// The status that the modulus gives every lane.
-    fn status_of_modulus(&self, b: &mut Builder, place: &Place) -> R32 {
-        let own = b.mad_lo(place.lane, 4, place.shared);
-        // Behind the number there are zeros.
-        let words: Vec<R32> = (0..self.layout.tiles())
-            .map(|tile| b.load_shared(Vector::V1, own, self.layout.modulus() + TILE_BYTES * tile)[0])
-            .collect();
-        let zero = all_zeros(b, &words);
-        let zero = b.vote(Vote::All, zero);
-        let lowest = b.load_shared(Vector::V1, place.shared, self.layout.modulus())[0];
-        let parity = b.and(lowest, 1);
-        let odd = b.compare(Cmp::Ne, parity, 0);
-        let status = b.select(Status::Fine.code(), Status::EvenModulus.code(), odd);
-        b.select(Status::DivisionByZero.code(), status, zero)
-    }
-
-    /// The statuses of the thread's lanes. The highest limbs of the numbers tell whether they are below the modulus, unless they are equal to its.
-    fn statuses(&self, b: &mut Builder, ports: &Ports, place: &Place, turn: &Turn, of_modulus: R32) -> [R32; ROWS] {
-        b.section("status");
-        let at = self.layout.modulus() + 4 * (self.layout.limbs - COMPARED);
-        let modulus = b.load_shared(Vector::V2, place.shared, at);
-        let mut chain = b.chain();
-        let difference: Vec<R32> = turn.highest.iter().zip(&modulus).map(|(&x, &m)| chain.sub(x, m)).collect();
-        let borrow = chain.borrow_mask();
-        let borrows = b.compare(Cmp::Ne, borrow, 0);
-        let equal = all_zeros(b, &difference);
-        let below = b.ballot(borrows);
-        let undecided = b.vote(Vote::Any, equal);
-        let quad = b.and(place.lane, 32 - QUAD);
-        let below = b.shr(below, quad);
-        // Two numbers of each row.
-        let reduced = [3, 12].map(|mask| {
-            let bits = b.and(below, mask);
-            let all = b.compare(Cmp::Eq, bits, mask);
-            b.select(1, 0, all)
-        });
-        b.if_(undecided, |b| {
-            for (&reduced, row) in reduced.iter().zip((0..).step_by(NEXT_ROW as usize)) {
-                let last = b.sub(ports.lanes, 1);
-                let lane = b.add(turn.lane, row);
-                let lane = b.min(lane, last);
-                b.set(reduced, 1);
-                self.compare(b, ports, place, lane, reduced);
-            }
-        });
-        let fine = b.compare(Cmp::Eq, of_modulus, Status::Fine.code());
-        let otherwise = b.select(Status::NotReduced.code(), of_modulus, fine);
-        reduced.map(|reduced| {
-            let reduced = b.compare(Cmp::Ne, reduced, 0);
-            b.select(of_modulus, otherwise, reduced)
-        })
-    }
-
-    /// Makes `reduced` zero unless all numbers of a lane are below the modulus. Four lanes compare all limbs.
-    fn compare(&self, b: &mut Builder, ports: &Ports, place: &Place, lane: R32, reduced: R32) {
-        let limbs = self.layout.limbs;
-        let own = b.mul_lo(place.member, 4);
-        let rows: Vec<R64> = match &self.checked {
-            Checked::Itself => {
-                let row = b.mad_wide(lane, 4 * self.length(), ports.addresses[0]);
-                vec![b.add64(row, u64::from(4 * (self.length() - limbs)))]
-            }
-            Checked::Factors(factors) => {
-                let rows = factors.iter().zip(&ports.addresses[1..]);
-                rows.map(
-                    |(factor, &address)| if factor.common { address } else { b.mad_wide(lane, 4 * limbs, address) },
-                )
-                .collect()
-            }
-        };
-        for row in rows {
-            let row = b.mad_wide(own, 1, row);
-            let modulus = b.add(place.shared, own);
-            let below = b.copy(0);
-            // A counted loop: one that ends at an address went on behind it, as `ptxas` unrolled it.
-            repeat(b, limbs / QUAD, |b| {
-                let number = b.load_global(Space::Global, Vector::V1, row, 0)[0];
-                let word = b.load_shared(Vector::V1, modulus, self.layout.modulus())[0];
-                let [borrows, equal] = [Cmp::Lt, Cmp::Eq].map(|cmp| b.compare(cmp, number, word));
-                let carries = Carries::look_ahead(b, borrows, equal, QUAD).entered(b, below);
-                let leaving = carries.leaving(b);
-                b.set(below, leaving);
-                b.increase64(row, u64::from(4 * QUAD));
-                b.increase(modulus, 4 * QUAD);
-            });
-            let quad = b.and(place.lane, 32 - QUAD);
-            let below = b.bit(below, quad);
-            let both = b.and(reduced, below);
-            b.set(reduced, both);
         }
     }
 }

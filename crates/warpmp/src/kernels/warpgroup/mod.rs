@@ -34,10 +34,13 @@ use layout::{LIMBS, Layout};
 use result::Target;
 
 /// Threads of a warpgroup.
-const THREADS: u32 = 128;
+pub(super) const THREADS: u32 = 128;
 
 /// The compute capability, times ten, that has matrix products of warpgroups: those before and after have none.
 const WARPGROUPS: u32 = 90;
+
+/// The GPUs that have them.
+pub(super) const GPUS: Gpus = Gpus { from: WARPGROUPS, to: Some(WARPGROUPS), use_doubles: false };
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +59,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| shape.operands().iter().all(|it| LIMBS.contains(&it.limbs())),
     order: Order::ShorterFirst,
     recipe: &On(
-        Gpus { from: WARPGROUPS, to: Some(WARPGROUPS), use_doubles: false },
+        GPUS,
         With::<WarpgroupSettings> {
             spec: |shape, settings, _| Box::new(Warpgroup::new(shape, settings)),
             candidates: |_| candidates::warpgroup(),
