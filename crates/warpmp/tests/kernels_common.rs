@@ -69,6 +69,32 @@ fn faults_are_statuses() {
     }
 }
 
+/// Lanes that fill a tile of 32 but not the 64 of a warpgroup: nothing behind the last row is written.
+#[test]
+fn no_row_behind_the_last() {
+    let m = &odd_moduli(12, 1024, 3)[11];
+    ring(None).check_products(m, 1024, 96 - 36, 1);
+}
+
+/// The highest limbs alone tell that a factor is not below the modulus, either factor in either row of a thread.
+#[test]
+fn quick_comparisons() {
+    let bits = 1024;
+    let m: BigUint = (BigUint::from(1_u32) << (bits - 8)) + 1_u32;
+    let [small, great] = [BigUint::from(7_u32), &m << 1_u32];
+    let of = |lanes: [usize; 2]| -> Vec<BigUint> {
+        (0..16).map(|lane| if lanes.contains(&lane) { great.clone() } else { small.clone() }).collect()
+    };
+    let (a, b) = (of([1, 10]), of([2, 11]));
+    let found = ring(None).outcome(Operation::MontMul, &[bits; 3], &[&a, &b, std::slice::from_ref(&m)]);
+    for lane in 0..16 {
+        let fine = ![1, 2, 10, 11].contains(&lane);
+        let status = if fine { Status::Fine } else { Status::NotReduced };
+        assert_eq!(found.statuses[lane], status.code(), "lane {lane}");
+        assert_eq!(found.results[0][lane] == BigUint::ZERO, !fine, "lane {lane}");
+    }
+}
+
 /// Any limb may be the one that tells whether a factor is below the modulus.
 #[test]
 fn comparisons() {
