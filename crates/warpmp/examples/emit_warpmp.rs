@@ -257,6 +257,11 @@ const MODULAR: &[ModularCase] = &[
     (Operation::MontMul, "tensor-common", &[8192, 8192, 8192], None, 168),
     (Operation::Redc, "tensor-common", &[4096, 2048], None, 168),
     (Operation::FromMont, "tensor-common", &[1280, 1280], None, 168),
+    (Operation::PowMod, "tensor-common", &[1024, 1024, 1024], None, 168),
+    (Operation::PowMod, "tensor-common", &[2048, 2048, 2048], None, 168),
+    (Operation::PowMod, "tensor-common", &[4096, 4096, 4096], None, 192),
+    (Operation::PowMod, "tensor-common", &[6000, 6000, 6000], None, 255),
+    (Operation::PowMod, "tensor-common", &[8192, 8192, 8192], None, 255),
     (Operation::PowMod, "tensor", &[2048, 2048, 2048], None, 168),
     (Operation::PowMod, "tensor", &[4096, 4096, 4096], None, 168),
     (Operation::PowMod, "tensor", &[8192, 8192, 6000], None, 168),
@@ -432,9 +437,10 @@ fn write(
             // Two sums of four rows beside each other, once a batch.
             budget.max_p2r = 4;
         }
-        if let (true, Some(budget)) = (kernel.name.contains("_reduction_"), budgets.last_mut()) {
+        let reduces = ["_reduction_", "_power_common_"].iter().any(|part| kernel.name.contains(part));
+        if let (true, Some(budget)) = (reduces, budgets.last_mut()) {
             // Predicates live through all tiles: some leave their registers once a tile, beside hundreds of instructions.
-            budget.max_p2r = 4;
+            budget.max_p2r = 6;
         }
         if let (true, Some(budget)) = (kernel.name.contains("_long_"), budgets.last_mut()) {
             // Memory decides the time of these lines, not a carry that leaves the predicates now and then.

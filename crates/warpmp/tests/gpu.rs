@@ -322,6 +322,9 @@ fn gpu_computes_residues_on_tensor_cores() {
     tensor_residues_conform(&session, &[1, 2, 3, 4, 5, 6, 7], &[1000, 2048, 2100, 3072, 4096, 6000], 33);
     if session.device().unwrap().info().capability == 90 {
         common_residues_conform(&session, &[1024, 1280, 2048, 2304, 3072, 4096, 5120, 6912, 8192], 1000);
+        for (bits, lanes) in [(1000, 300), (2048, 150), (2100, 5), (3072, 70), (4096, 5), (6000, 5), (8192, 3)] {
+            operation_conforms_by(&session, Operation::PowMod, "tensor-common", bits, lanes);
+        }
     }
 }
 

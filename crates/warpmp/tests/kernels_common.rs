@@ -172,7 +172,13 @@ fn what_it_takes() {
     assert!(!fits(Operation::MontSqr, &[1024, 2048], &[5, 1]));
     assert!(!fits(Operation::MontMul, &[2048; 3], &[1; 3]));
     assert!(!fits(Operation::Redc, &[4096, 2048], &[1, 1]));
-    assert!(!fits(Operation::PowMod, &[2048; 3], &[5, 5, 1]));
+    assert!(fits(Operation::PowMod, &[2048; 3], &[5, 5, 1]));
+    assert!(fits(Operation::PowMod, &[3, 9000, 993], &[5, 1, 1]));
+    assert!(!fits(Operation::PowMod, &[2048; 3], &[5, 5, 5]));
+    assert!(!fits(Operation::PowMod, &[2048; 3], &[1; 3]));
+    assert!(!fits(Operation::PowMod, &[768; 3], &[5, 5, 1]));
+    assert!(!fits(Operation::PowMod, &[8193; 3], &[5, 5, 1]));
+    assert!(!fits(Operation::PowModSec, &[2048; 3], &[5, 5, 1]));
 }
 
 /// Matrix products of tiles on and above the diagonal only.
@@ -202,4 +208,91 @@ fn costs() {
         [(warps(&twice) - warps(&once)) / 12, (waits(&twice) - waits(&once)) / 12]
     });
     assert_eq!(found, [[783, 0], [1553, 0], [3869, 0]]);
+}
+
+/// Moduli of every kind of length, longer and shorter bases, windows of several widths, exponents that are zero and all ones.
+#[test]
+fn powers() {
+    for (bits, lanes) in [
+        ([1024, 9, 1024], 5),
+        ([2048, 33, 2048], 3),
+        ([500, 7, 1000], 3),
+        ([3000, 130, 1500], 3),
+        ([4096, 2, 4096], 3),
+        ([4500, 5, 5000], 2),
+        ([7000, 3, 6700], 2),
+        ([8192, 4, 8192], 2),
+    ] {
+        let [base, exponent, modulus] = bits;
+        let m = odd_moduli(lanes, modulus, 3).pop().unwrap();
+        let bases = numbers(Pattern::Carry, lanes, base, 4);
+        let mut exponents = numbers(Pattern::Carry, lanes, exponent, 11);
+        exponents[0] = BigUint::ZERO;
+        exponents[1] = (BigUint::from(1_u32) << exponent) - 1_u32;
+        for common in [false, true] {
+            let e = if common { &exponents[1..2] } else { &exponents[..] };
+            let found = ring(None).outcome(Operation::PowMod, &bits, &[&bases, e, std::slice::from_ref(&m)]);
+            for lane in 0..lanes {
+                let e = &e[if common { 0 } else { lane }];
+                assert_eq!(found.results[0][lane], bases[lane].modpow(e, &m), "{bits:?} bits, lane {lane}, m = {m:x}");
+            }
+            assert!(found.statuses.iter().all(|&it| it == Status::Fine.code()));
+        }
+    }
+}
+
+/// Several warpgroups of several blocks, the last of them not full.
+#[test]
+fn powers_of_many_lanes() {
+    for (bits, lanes) in [(1024, 100), (4200, 64 * 3 + 70)] {
+        let m = odd_moduli(12, bits, 5).pop().unwrap();
+        let bases = numbers(Pattern::Random, lanes, bits, 4);
+        let exponents = numbers(Pattern::Random, lanes, 6, 2);
+        let found =
+            ring(None).outcome(Operation::PowMod, &[bits, 6, bits], &[&bases, &exponents, std::slice::from_ref(&m)]);
+        for lane in 0..lanes {
+            assert_eq!(found.results[0][lane], bases[lane].modpow(&exponents[lane], &m), "{bits} bits, lane {lane}");
+        }
+    }
+}
+
+/// Matrix products, instructions and waits for a bank of a product of 64 lanes. A window of four bits more takes five.
+#[test]
+fn costs_of_powers() {
+    let found = [1024, 2048, 4096].map(|bits| {
+        let m = &odd_moduli(12, bits, 3)[11..];
+        let bases = numbers(Pattern::Random, 64, bits, 1);
+        let count = |exponent: usize| {
+            let exponents = numbers(Pattern::Random, 64, exponent, 2);
+            ring(None).outcome(Operation::PowMod, &[bits, exponent, bits], &[&bases, &exponents, m]).counters
+        };
+        let [more, fewer] = [128, 124].map(count);
+        let of = |counters: &Counters| {
+            let waits = counters.shared_wavefronts() - counters.minimum_shared_wavefronts();
+            let [all, few] = [128, 16].map(|columns| counters.op(Op::Wgmma(columns)).warps);
+            [counters.op(Op::MmaU8).warps, all, few, counters.instructions().warps, waits]
+        };
+        let [more, fewer] = [more, fewer].map(|it| of(&it));
+        std::array::from_fn::<_, 5, _>(|i| (more[i] - fewer[i]) / 5)
+    });
+    assert_eq!(found, [[640, 32, 16, 16050, 16], [1152, 96, 32, 21978, 16], [4352, 320, 64, 45210, 144]]);
+}
+
+#[test]
+fn powers_modulo_any_number() {
+    let (lanes, bits) = (3, [1100, 5, 1100]);
+    let bases = numbers(Pattern::Random, lanes, 1100, 2);
+    let exponent = [BigUint::from(19_u32)];
+    let odd = odd_moduli(12, 1100, 7).pop().unwrap();
+    for m in [&odd << 3_u32, BigUint::from(1_u32) << 1099_u32, BigUint::from(1_u32), BigUint::from(6_u32), odd] {
+        let m = m % (BigUint::from(1_u32) << 1100_u32);
+        let found = ring(None).outcome(Operation::PowMod, &bits, &[&bases, &exponent, std::slice::from_ref(&m)]);
+        for (base, result) in bases.iter().zip(&found.results[0]) {
+            assert_eq!(*result, base.modpow(&exponent[0], &m), "m = {m:x}");
+        }
+        assert!(found.statuses.iter().all(|&it| it == Status::Fine.code()));
+    }
+    let found = ring(None).outcome(Operation::PowMod, &bits, &[&bases, &exponent, &[BigUint::ZERO]]);
+    assert!(found.statuses.iter().all(|&it| it == Status::DivisionByZero.code()));
+    assert!(found.results[0].iter().all(|it| *it == BigUint::ZERO));
 }

@@ -14,6 +14,7 @@ use super::settings::{
     CommonSettings, FftSettings, GroupSettings, KaratsubaSettings, LongSettings, OwnSettings, SharedGroupSettings,
     TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings, WarpgroupSettings,
 };
+use crate::operation::Operation;
 
 /// Sizes of a block of threads.
 pub(super) const WARPS: [Option<u32>; 5] = [None, Some(1), Some(2), Some(4), Some(8)];
@@ -163,8 +164,11 @@ pub(super) fn warpgroup() -> Vec<WarpgroupSettings> {
 }
 
 /// One modulus for all lanes on tensor cores: many turns amortise the matrices of the modulus, few fill the machine.
-pub(super) fn common() -> Vec<CommonSettings> {
-    [None, Some(1), Some(2), Some(4), Some(16)].map(|turns| CommonSettings { turns }).to_vec()
+/// Powers have no turns.
+pub(super) fn common(operation: Operation) -> Vec<CommonSettings> {
+    let turns: &[_] =
+        if operation == Operation::PowMod { &[None] } else { &[None, Some(1), Some(2), Some(4), Some(16)] };
+    turns.iter().map(|&turns| CommonSettings { turns }).collect()
 }
 
 /// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, or a block.

@@ -28,8 +28,12 @@ pub const TILE_LANES: usize = 32;
 /// Asynchronous copies to shared memory begin with this compute capability, times ten.
 const ASYNC_COPIES_FROM: u32 = 80;
 
-/// Scratch memory of a launch, at most: more than enough to fill the machine.
-const SCRATCH_BYTES: usize = 1 << 30;
+/// Scratch memory of a launch, at most, on a GPU with little memory.
+const SCRATCH_BYTES: u64 = 1 << 30;
+
+/// The share of a greater memory that it may be: powers with a table of residues a lane fill a large machine several times, so
+/// that its last blocks count little.
+const SCRATCH_SHARE: u64 = 32;
 
 /// How an operation on batches will be done on a GPU.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub struct Plan {
     spec: Box<dyn Spec>,
     reasons: Vec<String>,
     device: String,
+    /// Scratch memory of a launch, at most.
+    scratch_bytes: u64,
 }
 
 impl Plan {
@@ -101,6 +107,7 @@ impl Plan {
             spec: choice.spec,
             reasons: choice.reasons,
             device: device.name.clone(),
+            scratch_bytes: SCRATCH_BYTES.max(device.memory_bytes / SCRATCH_SHARE),
         })
     }
 
@@ -153,8 +160,8 @@ impl Plan {
     /// The most lanes that one launch takes, so that it does not take too much scratch memory: whole tiles, or fewer lanes than
     /// a tile if the kernels allow that.
     pub fn max_launch_lanes(&self) -> usize {
-        let scratch = SCRATCH_BYTES / (4 * self.scratch_limbs()).max(1);
-        let most = (self.spec.max_lanes() as usize).min(scratch);
+        let scratch = self.scratch_bytes / (4 * self.scratch_limbs() as u64).max(1);
+        let most = usize::try_from(scratch).unwrap_or(usize::MAX).min(self.spec.max_lanes() as usize);
         if most >= TILE_LANES {
             return most / TILE_LANES * TILE_LANES;
         }

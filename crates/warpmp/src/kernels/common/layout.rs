@@ -64,6 +64,11 @@ impl Layout {
         TILE_LIMBS * self.tiles() - self.limbs
     }
 
+    /// Limbs of a number that is reduced, with an upper half or without.
+    pub(super) const fn reduced_limbs(self, is_double: bool) -> u32 {
+        if is_double { 2 * self.limbs } else { self.limbs }
+    }
+
     /// Threads of a block.
     pub(super) const fn threads(self) -> u32 {
         THREADS * self.warpgroups

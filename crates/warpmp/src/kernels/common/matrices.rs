@@ -19,8 +19,9 @@ use super::layout::{CORE_BYTES, CORES, LEAST_OFFSET, Layout, MARGIN_BYTES, MATRI
 const ROW_BYTES: u32 = 16;
 
 impl Layout {
-    /// All threads of the block write the matrices. The rows of the modulus and of its inverse begin at these addresses. A barrier must follow.
-    pub(super) fn write_matrices(self, b: &mut Builder, thread: R32, shared: R32, [modulus, inverse]: [R64; 2]) {
+    /// All threads of the block write the matrices. The rows of the modulus and of its inverse begin at these addresses and have so many limbs. A
+    /// barrier must follow.
+    pub(super) fn write_matrices(self, b: &mut Builder, thread: R32, shared: R32, [modulus, inverse]: [(R64, u32); 2]) {
         b.section("numbers");
         self.write_number(b, thread, inverse, (shared, self.inverse()));
         self.write_number(b, thread, modulus, (shared, self.modulus()));
@@ -32,7 +33,7 @@ impl Layout {
     }
 
     /// Writes a number and the zeros around it.
-    fn write_number(self, b: &mut Builder, thread: R32, row: R64, (shared, to): (R32, u32)) {
+    fn write_number(self, b: &mut Builder, thread: R32, (row, limbs): (R64, u32), (shared, to): (R32, u32)) {
         let words = self.number_words();
         for start in (0..words).step_by(self.threads() as usize) {
             let number = b.add(thread, start);
@@ -40,7 +41,7 @@ impl Layout {
             b.if_(inside, |b| {
                 let index = b.sub(number, MARGIN_BYTES / 4);
                 let word = b.copy(0);
-                let is_limb = b.compare(Cmp::Lt, index, self.limbs);
+                let is_limb = b.compare(Cmp::Lt, index, limbs);
                 b.if_(is_limb, |b| {
                     let at = b.mad_wide(index, 4, row);
                     b.load_into(Space::Global, Vector::V1, &[word], at, 0);

@@ -8,7 +8,8 @@ use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 use warpmp_launch::Ports;
 
 use super::layout::TILE_BYTES;
-use super::reduction::{NEXT_ROW, Reduction, Turn};
+use super::reducer::NEXT_ROW;
+use super::reduction::{Reduction, Turn};
 use super::tile::{Place, QUAD, ROWS};
 use crate::kernels::OperandShape;
 use crate::operation::Status;
@@ -125,7 +126,7 @@ impl Reduction {
         let limbs = self.layout.limbs;
         match &self.checked {
             Checked::Itself => {
-                let row = b.mad_wide(lane, 4 * self.length(), ports.addresses[0]);
+                let row = b.mad_wide(lane, 4 * self.layout.reduced_limbs(self.is_double), ports.addresses[0]);
                 vec![if self.is_double { b.add64(row, u64::from(4 * limbs)) } else { row }]
             }
             Checked::Factors(factors) => factors

@@ -11,7 +11,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Special, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::layout::{CORE_BYTES, Layout, OWN_LIMBS, OWN_PIECES, STEPS};
 use crate::kernels::tensor::digit;
@@ -76,9 +76,8 @@ fn words_of([x, y]: &Own, step: u32) -> [R32; 4] {
 }
 
 impl Place {
-    /// The place of a thread. A launch has `lanes` lanes.
-    pub(super) fn new(b: &mut Builder, layout: Layout, lanes: R32) -> Self {
-        let thread = b.special(Special::Tid);
+    /// The place of a thread with this number. `zero` is 0, but `ptxas` does not know it.
+    pub(super) fn new(b: &mut Builder, layout: Layout, (thread, zero): (R32, R32)) -> Self {
         let lane = b.and(thread, 31);
         let member = b.and(lane, 3);
         let shared = b.shared_base();
@@ -89,8 +88,6 @@ impl Place {
         let below = b.and(below, 3);
         let quad = b.and(lane, 32 - QUAD);
         let below = b.or(quad, below);
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(lanes, 31);
         let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
         let nothing = b.copy(0);
         let [sums, lower] =
@@ -116,6 +113,13 @@ impl Place {
             always,
             sums,
             lower,
+        }
+    }
+
+    /// Makes all sums zero. So their registers are free before.
+    pub(super) fn clear(&self, b: &mut Builder) {
+        for &sum in self.sums.iter().chain(&self.lower) {
+            b.set(sum, 0);
         }
     }
 

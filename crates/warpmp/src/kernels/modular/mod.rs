@@ -15,6 +15,7 @@
 //! inverse.rs  inverses modulo any number
 //! sqrt.rs     square roots
 //! cofactors.rs  divisors with their cofactors, in stages
+//! ends.rs     what comes before and after a power by matrix products
 //! checks.rs   operands on their way in: faults, residues
 //! register.rs the operations that these kernels do
 //! shifted.rs  numbers that are shifted as they are read and written
@@ -29,6 +30,7 @@ mod cofactors;
 mod digits;
 mod div_exact;
 pub mod division;
+mod ends;
 mod even_power;
 mod exact;
 pub mod gcd;
@@ -44,6 +46,7 @@ pub mod strong;
 
 pub use warpmp_launch::Layout;
 
+pub(super) use ends::{Begin, End};
 pub(super) use even_power::EvenPowMod;
 
 use super::OperandShape;

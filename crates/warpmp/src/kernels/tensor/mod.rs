@@ -36,9 +36,11 @@ pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
+pub(in crate::kernels) use part::Addends;
 use part::Part;
 pub(in crate::kernels) use result::digit;
 use result::{Permuted, Target};
+pub(in crate::kernels) use warps::Place as WarpPlace;
 use warps::{Place, Warps};
 
 /// Parameters of the kernel.
@@ -93,6 +95,46 @@ pub(super) const PARTS: Algorithm = Algorithm {
     ..ALGORITHM
 };
 
+/// Where the rows of products are.
+pub(in crate::kernels) trait Rows {
+    /// The row of factor `i`, 0 or 1, of a product.
+    fn factor(&self, b: &mut Builder, product: R32, i: usize) -> R64;
+
+    /// The row of its result, as if all limbs of the product were kept.
+    fn result(&self, b: &mut Builder, product: R32) -> R64;
+
+    /// What is added to it.
+    fn addends(&self, b: &mut Builder, product: R32) -> Addends;
+
+    /// Limbs from the rows of a product, two factors and the result, to those of the next. None: they are here and there.
+    fn strides(&self) -> Option<[u32; 3]>;
+}
+
+/// The rows of an operation.
+struct Own<'p> {
+    multiplication: Multiplication,
+    ports: &'p Ports,
+}
+
+impl Rows for Own<'_> {
+    fn factor(&self, b: &mut Builder, product: R32, i: usize) -> R64 {
+        self.multiplication.factor(b, self.ports, product, i)
+    }
+
+    fn result(&self, b: &mut Builder, product: R32) -> R64 {
+        self.multiplication.result(b, self.ports, product)
+    }
+
+    fn addends(&self, b: &mut Builder, product: R32) -> Addends {
+        self.multiplication.addends(b, self.ports, product)
+    }
+
+    fn strides(&self) -> Option<[u32; 3]> {
+        let [a, b] = [0, 1].map(|i| self.multiplication.stride(i));
+        Some([a, b, self.multiplication.kept().len() as u32])
+    }
+}
+
 impl Layout {
     /// The greatest sum of a byte column.
     fn greatest_sum(self) -> u64 {
@@ -142,30 +184,46 @@ impl Tensor {
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
-        let Self { multiplication, layout, warps } = *self;
         b.section("setup");
-        let (place, product, end) = warps.enter(b, ports.lanes);
+        let (place, product, end) = self.warps.enter(b, ports.lanes);
+        self.products(b, &place, (product, end), &Own { multiplication: self.multiplication, ports });
+    }
+
+    /// Bytes of shared memory a warp.
+    pub(in crate::kernels) fn warp_bytes(&self) -> u32 {
+        self.layout.bytes()
+    }
+
+    /// A warp's products from `product` on, of which there is one, to `end`.
+    pub(in crate::kernels) fn products(
+        &self,
+        b: &mut Builder,
+        place: &Place,
+        (product, end): (R32, R32),
+        rows: &impl Rows,
+    ) {
+        let Self { multiplication, layout, warps } = *self;
         let shared = place.shared;
-        layout.clear(b, &place);
+        layout.clear(b, place);
         let waiting = layout.waiting(b);
         let waiting = waiting.as_deref();
         // Where `a` is, if it has two places.
         let turn = b.copy(0);
-        let from = [0, 1].map(|i| self.factor(b, ports, &place, product, i));
-        let to = self.result(b, ports, &place, product);
-        let permuted = layout.in_pieces.then(|| Permuted::new(b, &place));
-        layout.fetch(b, &place, from, turn, waiting);
+        let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
+        let to = self.result(b, rows, place, product);
+        let permuted = layout.in_pieces.then(|| Permuted::new(b, place));
+        layout.fetch(b, place, from, turn, waiting);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
             b.warp_barrier();
             let here = b.add(shared, turn);
             match waiting {
-                Some(words) => layout.arrange_waiting(b, &place, words),
-                None => layout.arrange(b, &place, (shared, layout.b()), layout.work),
+                Some(words) => layout.arrange_waiting(b, place, words),
+                None => layout.arrange(b, place, (shared, layout.b()), layout.work),
             }
             let source = if layout.has_entries {
-                layout.enter(b, &place, here);
+                layout.enter(b, place, here);
                 Source::Entries(b.add(shared, layout.entries()))
             } else {
                 Source::Words(here)
@@ -174,23 +232,25 @@ impl Tensor {
             b.increase(product, warps.count);
             let other = if layout.has_entries { turn } else { b.sub(layout.a_bytes(), turn) };
             let more = b.compare(Cmp::Lt, product, end);
-            let keeps = layout.panels <= KEEPING;
-            if keeps {
-                (0..2).for_each(|i| self.advance(b, from[i], multiplication.stride(i)));
+            let strides = rows.strides().filter(|_| layout.panels <= KEEPING);
+            let keeps = strides.is_some();
+            if let Some([first, second, _]) = strides {
+                self.advance(b, from[0], first);
+                self.advance(b, from[1], second);
             }
             b.if_(more, |b| {
-                let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, ports, &place, product, i)) };
-                layout.fetch(b, &place, from, other, waiting);
+                let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, rows, place, product, i)) };
+                layout.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, &place, source, multiplication.part, STYLE);
+            let sums = layout.multiply(b, place, source, multiplication.part, STYLE);
             let before = b.sub(product, warps.count);
-            let to = if keeps { to } else { self.result(b, ports, &place, before) };
-            let addends = multiplication.addends(b, ports, before);
+            let to = if keeps { to } else { self.result(b, rows, place, before) };
+            let addends = rows.addends(b, before);
             let target = Target { to, part: multiplication.part, permuted: permuted.as_ref(), addends: &addends };
-            layout.finish(b, &place, &sums, &target);
-            if keeps {
-                self.advance(b, to, multiplication.kept().len() as u32);
+            layout.finish(b, place, &sums, &target);
+            if let Some([_, _, result]) = strides {
+                self.advance(b, to, result);
             }
             b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
@@ -198,16 +258,16 @@ impl Tensor {
     }
 
     /// The address of the lane's first piece of `a` or `b`.
-    fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
-        let row = self.multiplication.factor(b, ports, product, i);
+    fn factor(&self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
+        let row = rows.factor(b, product, i);
         let waits = i == 1 && self.layout.b_waits();
         let words = if waits { self.layout.words_of_pass() } else { self.layout.pieces[i] };
         b.mad_wide(place.lane, 4 * words, row)
     }
 
     /// The address of the lane's first piece of the product, as if all of its limbs were kept.
-    fn result(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> R64 {
-        let row = self.multiplication.result(b, ports, product);
+    fn result(&self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
+        let row = rows.result(b, product);
         b.mad_wide(place.lane, 4 * piece(self.layout.limbs[2]), row)
     }
 

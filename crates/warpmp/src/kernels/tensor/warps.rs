@@ -24,17 +24,25 @@ pub(super) struct Warps {
 }
 
 /// The place of a warp and of its lanes.
-pub(super) struct Place {
+pub(in crate::kernels) struct Place {
     /// Number of the lane.
-    pub(super) lane: R32,
+    pub(in crate::kernels) lane: R32,
     /// `lane / 4`: its rows of matrix products.
-    pub(super) group: R32,
+    pub(in crate::kernels) group: R32,
     /// `lane % 4`: its columns.
-    pub(super) member: R32,
+    pub(in crate::kernels) member: R32,
     /// Where the warp's shared memory begins.
-    pub(super) shared: R32,
+    pub(in crate::kernels) shared: R32,
     /// 1, 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
-    pub(super) bytes: [R32; 4],
+    pub(in crate::kernels) bytes: [R32; 4],
+}
+
+impl Place {
+    /// The place of a lane of a warp whose shared memory begins there. `zero` is 0, but `ptxas` does not know it.
+    pub(in crate::kernels) fn new(b: &mut Builder, lane: R32, shared: R32, zero: R32) -> Self {
+        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        Self { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes }
+    }
 }
 
 impl Warps {
@@ -65,9 +73,7 @@ impl Warps {
         let shared = b.mad_lo(warp, self.bytes, shared);
         // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
         let zero = b.shr(lanes, 31);
-        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
-        let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes };
-        (place, product, end)
+        (Place::new(b, lane, shared, zero), product, end)
     }
 
     pub(super) fn bounds(self) -> Bounds {

@@ -5,10 +5,8 @@
 //! room.rs     the shared memory of a warp
 //! product.rs  Montgomery products and squares
 //! power.rs    powers: the table, and the windows of the exponent
-//! ends.rs     what comes before and after a power
 //! ```
 
-mod ends;
 mod power;
 mod product;
 mod ring;
@@ -16,14 +14,13 @@ mod room;
 
 use warpmp_launch::{Binding, Layout, Part, Sequence};
 
-use self::ends::{Begin, End};
 use self::power::{Table, Windows};
 use self::product::ResidueProduct;
 use self::room::{PANEL_LIMBS, Room};
 use super::warps::Warps;
 use super::{LIMBS, MATRIX_PRODUCTS_FROM};
 use crate::kernels::long::{LowInverse, Shared};
-use crate::kernels::modular::{EvenPowMod, Exponent, PowMod};
+use crate::kernels::modular::{Begin, End, EvenPowMod, Exponent, PowMod};
 use crate::kernels::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates};
 use crate::operation::Operation;
 
@@ -76,7 +73,7 @@ fn spec(shape: OperationShape, settings: &TensorSettings) -> Box<dyn Spec> {
 fn product(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
     let last = shape.operands().len() - 1;
     let limbs = room.limbs();
-    let layout = Layout { warps: 1, ..room.lanes() };
+    let layout = Layout { length: limbs / 32, warps: 1, ..Layout::of_group(32) };
     let inverse: Box<dyn Spec> = Box::new(Shared(Box::new(LowInverse { limbs, layout })));
     let product = ResidueProduct { factors: shape.operands()[..last].to_vec(), room, warps };
     let name = format!("{}_{}", shape.operation.name(), product.name());
@@ -104,10 +101,10 @@ fn power(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
     let windows = Windows { exponent, table: table.clone() };
     let name = format!("pow_mod{}_{}", base.name(), windows.name());
     let parts: Vec<Part> = vec![
-        Part { spec: Box::new(Begin { base, modulus, room }), bindings: vec![a, m, inverse, one, residue] },
+        Part { spec: Box::new(Begin { base, modulus, limbs }), bindings: vec![a, m, inverse, one, residue] },
         Part { spec: Box::new(table), bindings: vec![m, inverse, one, residue, entries] },
         Part { spec: Box::new(windows), bindings: vec![e, m, inverse, entries, residue] },
-        Part { spec: Box::new(End { modulus, room }), bindings: vec![residue, m, result, status] },
+        Part { spec: Box::new(End { modulus, limbs }), bindings: vec![residue, m, result, status] },
         // The table serves again.
         Part { spec: Box::new(even), bindings: vec![a, e, m, result, status, entries] },
     ];

@@ -1,4 +1,4 @@
-//! The beginning and the end of a power: what a group of lanes does for each number before and after the matrix products.
+//! The beginning and the end of a power whose products are matrix products: what a group of lanes does for each number before and after them.
 //!
 //! computes   the beginning: `1/m mod R`, `R mod m`, `a·R mod m`; the end: `x/R mod m` with the status of the modulus
 //! launch     a warp a number
@@ -10,36 +10,35 @@ use warpmp_kernel::build::Builder;
 use warpmp_kernel::fragment::Montgomery;
 use warpmp_launch::{Frame, Layout, Signature, Stage};
 
-use super::room::Room;
-use crate::kernels::modular::checks::Checks as _;
+use super::checks::Checks as _;
 use crate::kernels::{OperandShape, Spec};
 
 /// The beginning. Parameters of its launch: the base, the modulus, its inverse, `R mod m`, the base as a residue, lanes.
 #[derive(Clone, Debug)]
-pub(super) struct Begin {
-    pub(super) base: OperandShape,
-    pub(super) modulus: OperandShape,
-    pub(super) room: Room,
+pub(in crate::kernels) struct Begin {
+    pub(in crate::kernels) base: OperandShape,
+    pub(in crate::kernels) modulus: OperandShape,
+    /// Limbs of residues, `N`: no fewer than those of the modulus.
+    pub(in crate::kernels) limbs: u32,
 }
 
 /// The end. Parameters of its launch: the residue, the modulus, the result, statuses, lanes.
 #[derive(Clone, Debug)]
-pub(super) struct End {
-    pub(super) modulus: OperandShape,
-    pub(super) room: Room,
+pub(in crate::kernels) struct End {
+    pub(in crate::kernels) modulus: OperandShape,
+    /// Limbs of residues, `N`: no fewer than those of the modulus.
+    pub(in crate::kernels) limbs: u32,
 }
 
-impl Room {
-    /// A warp a number of `N` limbs.
-    pub(super) fn lanes(self) -> Layout {
-        Layout { length: self.limbs() / 32, ..Layout::of_group(32) }
-    }
+/// A warp a number of so many limbs.
+fn lanes(limbs: u32) -> Layout {
+    Layout { length: limbs.div_ceil(32), ..Layout::of_group(32) }
 }
 
 impl Begin {
     fn body(&self, b: &mut Builder, frame: &Frame) {
         b.section("load");
-        let limbs = self.room.limbs();
+        let limbs = self.limbs;
         let modulus = frame.load(b, 1);
         let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
@@ -61,7 +60,7 @@ impl End {
         let modulus = frame.load(b, 1);
         let (modulus, status) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
-        let ring = Montgomery::new(b, frame.spread, &modulus, self.room.limbs() as usize);
+        let ring = Montgomery::new(b, frame.spread, &modulus, self.limbs as usize);
         let result = ring.redc(b, &residue, None);
         frame.finish(b, status, &[&result]);
     }
@@ -69,23 +68,23 @@ impl End {
 
 impl Spec for Begin {
     fn name(&self) -> String {
-        format!("power_begin{}{}_{}", self.base.name(), self.modulus.name(), self.room.limbs())
+        format!("power_begin{}{}_{}", self.base.name(), self.modulus.name(), self.limbs)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let signature = Signature::new([self.base, self.modulus], [self.room.limbs(); 3]);
-        vec![self.room.lanes().stage(self.name(), signature, |b, frame| self.body(b, frame))]
+        let signature = Signature::new([self.base, self.modulus], [self.limbs; 3]);
+        vec![lanes(self.limbs).stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 }
 
 impl Spec for End {
     fn name(&self) -> String {
-        format!("power_end{}_{}", self.modulus.name(), self.room.limbs())
+        format!("power_end{}_{}", self.modulus.name(), self.limbs)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let residue = OperandShape::each(32 * self.room.limbs());
+        let residue = OperandShape::each(32 * self.limbs);
         let signature = Signature::new([residue, self.modulus], [self.modulus.limbs()]).with_status();
-        vec![self.room.lanes().stage(self.name(), signature, |b, frame| self.body(b, frame))]
+        vec![lanes(self.limbs).stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 }
