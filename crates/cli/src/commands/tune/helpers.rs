@@ -16,6 +16,7 @@ use std::{
 
 use warpmp::{
     Operation, Plan, Session,
+    kernels::Settings,
     tuning::{self, Table, Work},
 };
 
@@ -134,16 +135,23 @@ fn line(operation: Operation, bits: usize) -> String {
     format!("{operation} {bits}")
 }
 
-/// A helper's work: loads its part of the candidates, width by width. What cannot be compiled is found out again by
-/// the one that measures.
-pub(super) fn compile(session: &Session, works: &[Work], part: Part) -> Result<()> {
+/// A helper's work: loads its part of the candidates, width by width; after `budget` those with default settings alone, as
+/// the one that measures does. What cannot be compiled is found out again by that one.
+pub(super) fn compile(session: &Session, works: &[Work], part: Part, budget: Duration) -> Result<()> {
     let device = session.device().ok_or(Error::Bug)?;
+    let end = Instant::now() + budget;
+    // The same algorithms come first at each width, and some take long. So helpers change places from width to width.
+    let mut turn = 0;
     for Work { operation, grid } in works {
         for &bits in &grid.bits {
+            turn += 1;
             let shapes = tuning::operands(*operation, bits, 1);
             let candidates = crate::engine::register().candidates(*operation, &shapes, device.info())?;
-            for candidate in candidates.iter().zip(0..).filter(|(_, number)| part.has(*number)).map(|(it, _)| it) {
+            for candidate in candidates.iter().zip(turn..).filter(|(_, number)| part.has(*number)).map(|(it, _)| it) {
                 interrupt::check()?;
+                if candidate.settings != Settings::default() && Instant::now() > end {
+                    continue;
+                }
                 let table = Table::of_one(*operation, device.info().capability, candidate);
                 let plan = Plan::new(*operation, &shapes, device.info(), &table, None)?;
                 for kernel in plan.kernels() {

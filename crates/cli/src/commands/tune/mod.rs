@@ -72,8 +72,9 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     // The table that is there decides nothing: it is what will be replaced.
     let session = engine::open_untuned(args.device, true)?;
     let works = works(args);
+    let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
     if let Some(part) = args.compile {
-        return helpers::compile(&session, &works, part);
+        return helpers::compile(&session, &works, part, budget);
     }
     let info = gpu_of(&session, args.dry_run)?.clone();
     let place = Place::of(args, info.capability)?;
@@ -82,7 +83,6 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     }
     let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
     let helpers = Helpers::start(args, &session);
-    let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
     let progress = Progress::new(Some(STEPS), "measurements", args.progress.quiet);
     let mut watch = Watching { progress, helpers };
     let found = Search { works: &works, budget, runs }.run(session, &mut watch)?;

@@ -43,7 +43,13 @@ impl Begin {
         let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
         let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
-        let inverse = ring.inverse_modulo_r(b);
+        // That of all limbs in the lanes is right in the low ones.
+        let all = frame.spread.group as usize * frame.spread.length;
+        let inverse = if all == limbs as usize {
+            ring.inverse_modulo_r(b)
+        } else {
+            Montgomery::new(b, frame.spread, &modulus, all).inverse_modulo_r(b)
+        };
         frame.store(b, 0, &inverse);
         let one = ring.one(b);
         frame.store(b, 1, &one);
