@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use num_bigint::BigUint;
+use warpmp::device::{self, DeviceInfo, SimConfig};
 use warpmp::kernels::{OperationShape, Settings};
-use warpmp::{Operation, Shape, Status};
+use warpmp::{Operation, Plan, Shape, Status, tuning};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
@@ -179,6 +180,24 @@ fn what_it_takes() {
     assert!(!fits(Operation::PowMod, &[768; 3], &[5, 5, 1]));
     assert!(!fits(Operation::PowMod, &[8193; 3], &[5, 5, 1]));
     assert!(!fits(Operation::PowModSec, &[2048; 3], &[5, 5, 1]));
+}
+
+/// Many powers modulo one number are planned so, in launches whose scratch memory is a thirty-second of the GPU's memory, or 1 GiB of a small one.
+#[test]
+fn plans() {
+    let simulator = device::open_sim_with(&SimConfig::default());
+    for (memory_gib, scratch_gib) in [(8_u64, 1_u64), (128, 4)] {
+        let device = DeviceInfo { memory_bytes: memory_gib << 30, capability: 90, ..simulator.info().clone() };
+        let plan = |lanes, modulus| {
+            let operands = [lanes, lanes, modulus].map(|lanes| Shape::new(lanes, 2048));
+            Plan::new(Operation::PowMod, &operands, &device, &tuning::shipped(90), None).unwrap()
+        };
+        assert_eq!([plan(12_500, 1), plan(1 << 20, 1 << 20)].map(|it| it.algorithm()), ["group"; 2]);
+        let plan = plan(1 << 20, 1);
+        assert_eq!(plan.algorithm(), NAME);
+        let lane_bytes = 4 * plan.scratch_limbs() as u64;
+        assert_eq!(plan.max_launch_lanes() as u64, (scratch_gib << 30) / lane_bytes / 32 * 32);
+    }
 }
 
 /// Matrix products of tiles on and above the diagonal only.

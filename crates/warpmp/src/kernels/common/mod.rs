@@ -45,7 +45,7 @@ const LIMBS: std::ops::RangeInclusive<u32> = TILE_LIMBS..=8 * TILE_LIMBS;
 /// Tiles of the longest modulus for which three warpgroups have room in the shared memory of a multiprocessor; in its registers they always have.
 const SHORT_TILES: u32 = 4;
 
-/// Tiles of the longest modulus for which two blocks of a warpgroup have room. Blocks of one do not wait for each other.
+/// Tiles of the longest modulus for which a multiprocessor has room for two blocks. Then each block has one warpgroup, so warpgroups do not wait for each other.
 const MIDDLE_TILES: u32 = 6;
 
 /// Bits of the longest windows. One more saves 2 % of the steps at 4096 bits and takes twice the memory.
@@ -103,7 +103,7 @@ fn power(shape: OperationShape) -> Sequence {
     let odd = PowMod { window: odd.window.min(MOST_WINDOW), ..odd };
     let warpgroups = if limbs.div_ceil(TILE_LIMBS) <= MIDDLE_TILES { 1 } else { 2 };
     let factor = OperandShape::each(32 * limbs);
-    let settings = TensorSettings { warps: Some(power::WARPS), ..TensorSettings::default() };
+    let settings = TensorSettings { warps: Some(tile::WARPS), ..TensorSettings::default() };
     let product = Tensor::new(OperationShape::product(factor, factor), &settings);
     let layout = Layout { limbs, warpgroups };
     let power = Power { layout, exponent, modulus, window: odd.window, product };

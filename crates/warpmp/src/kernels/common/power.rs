@@ -22,14 +22,11 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::layout::Layout;
 use super::reducer::{GROUP_LANES, NEXT_ROW, Numbers, Reducer, Target};
-use super::tile::Place;
+use super::tile::{Place, WARPS, warp_of_group};
 use crate::kernels::modular::power::digit as digit_of;
 use crate::kernels::tensor::{Addends, Rows, Tensor, WarpPlace};
 use crate::kernels::warpgroup::THREADS;
 use crate::kernels::{OperandShape, Spec};
-
-/// Warps of a warpgroup.
-pub(super) const WARPS: u32 = THREADS / 32;
 
 /// Addresses of a lane's rows in a step: two factors, their product, the result.
 const ADDRESSES: u32 = 4;
@@ -58,23 +55,17 @@ struct Lanes {
     thread: R32,
     /// Where the block's shared memory begins.
     shared: R32,
-    /// Its first one.
+    /// The first lane of the warpgroup.
     start: R32,
-    /// Of them all, the last one.
+    /// The last lane of the launch.
     last: R32,
-    /// How many it has, at most 64. There may be none.
+    /// Lanes of the warpgroup: at most 64, perhaps none.
     count: R32,
     /// Where the addresses of the step's rows begin in shared memory: [`ADDRESSES`] a lane. Steps have two places in turn: a warp may be a step ahead of
     /// one that still stores results.
     rows: R32,
     /// The sum of both places.
     both_rows: R32,
-}
-
-/// Number of a thread's warp among the four of its warpgroup.
-fn warp_of_group(b: &mut Builder, thread: R32) -> R32 {
-    let warp = b.shr(thread, 5);
-    b.and(warp, WARPS - 1)
 }
 
 /// How far the steps are.
@@ -221,11 +212,11 @@ impl Power {
         let start = b.mul_lo(number, GROUP_LANES);
         let end = b.add(start, GROUP_LANES);
         let end = b.min(end, lanes);
-        let start_of_any = b.min(start, end);
+        let first = b.min(start, end);
         let rows = b.mad_lo(group, 2 * ROWS_BYTES, shared);
         let rows = b.add(rows, self.rows());
         let both_rows = b.mad_lo(rows, 2, ROWS_BYTES);
-        Lanes { thread, shared, start, last: b.sub(lanes, 1), count: b.sub(end, start_of_any), rows, both_rows }
+        Lanes { thread, shared, start, last: b.sub(lanes, 1), count: b.sub(end, first), rows, both_rows }
     }
 
     /// Copies the residues of the warp's lanes, from rows to rows of so many limbs.

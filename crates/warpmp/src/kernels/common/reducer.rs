@@ -20,7 +20,7 @@ use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::layout::{MATRICES_BYTES, OWN_LIMBS, TILE_BYTES, TILE_LIMBS};
-use super::tile::{DIGIT_GROUPS, GROUP_SUMS, Own, Place, QUAD, ROWS, TILE_GROUPS};
+use super::tile::{DIGIT_GROUPS, GROUP_SUMS, Own, Place, QUAD, ROWS, TILE_GROUPS, warp_of_group};
 
 /// Numbers that a warpgroup reduces at a time.
 pub(super) const GROUP_LANES: u32 = 64;
@@ -68,8 +68,7 @@ impl Reducer<'_> {
 
     /// The first of a thread's two lanes, of the 64 from lane `start` on.
     pub(super) fn first_lane(&self, b: &mut Builder, start: R32) -> R32 {
-        let warp = b.shr(self.place.thread, 5);
-        let warp = b.and(warp, 3);
+        let warp = warp_of_group(b, self.place.thread);
         let row = b.mad_lo(warp, 16, self.place.group);
         b.add(start, row)
     }

@@ -15,6 +15,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::layout::{CORE_BYTES, Layout, OWN_LIMBS, OWN_PIECES, STEPS};
 use crate::kernels::tensor::digit;
+use crate::kernels::warpgroup::THREADS;
 
 /// Lanes that have the limbs of a row.
 pub(super) const QUAD: u32 = 4;
@@ -30,6 +31,9 @@ pub(super) const TILE_GROUPS: u32 = OWN_LIMBS * DIGIT_GROUPS;
 
 /// Sums of a thread for the columns of a tile.
 pub(super) const TILE_SUMS: u32 = TILE_GROUPS * GROUP_SUMS;
+
+/// Warps of a warpgroup.
+pub(super) const WARPS: u32 = THREADS / 32;
 
 /// Rows of a thread.
 pub(super) const ROWS: usize = 2;
@@ -67,6 +71,12 @@ pub(super) struct Place {
     pub(super) sums: Vec<R32>,
     /// The same for the four columns below the upper half.
     pub(super) lower: Vec<R32>,
+}
+
+/// Number of a thread's warp among the four of its warpgroup.
+pub(super) fn warp_of_group(b: &mut Builder, thread: R32) -> R32 {
+    let warp = b.shr(thread, 5);
+    b.and(warp, WARPS - 1)
 }
 
 /// The words of a thread that a step multiplies, in their order in the instruction, and in shared memory.

@@ -106,7 +106,7 @@ pub(in crate::kernels) trait Rows {
     /// What is added to it.
     fn addends(&self, b: &mut Builder, product: R32) -> Addends;
 
-    /// Limbs from the rows of a product, two factors and the result, to those of the next. None: they are here and there.
+    /// Limbs from the rows of a product, two factors and the result, to those of the next. None: the distances differ.
     fn strides(&self) -> Option<[u32; 3]>;
 }
 
@@ -194,7 +194,7 @@ impl Tensor {
         self.layout.bytes()
     }
 
-    /// A warp's products from `product` on, of which there is one, to `end`.
+    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
     pub(in crate::kernels) fn products(
         &self,
         b: &mut Builder,
