@@ -9,7 +9,7 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde_json::json;
-use warpmp::kernels::{OperandShape, OperationShape, Settings};
+use warpmp::kernels::{Abilities, OperandShape, OperationShape, Settings};
 use warpmp_papers::kernels;
 use warpmp_papers::kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work};
 
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let algorithm = kernels::MULTIPLICATIONS.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
         for common in [false, true] {
             let shape = OperationShape::product(OperandShape::each(a), OperandShape { bits, common });
-            for kernel in algorithm.spec(shape, &Settings::default(), true)?.kernels() {
+            for kernel in algorithm.spec(shape, &Settings::default(), Abilities::of(80))?.kernels() {
                 let file = format!("{}.ptx", kernel.name);
                 fs::write(directory.join(&file), kernel.to_string())?;
                 budgets.push(json!({ "file": file, "wide": null, "max_registers": registers }));

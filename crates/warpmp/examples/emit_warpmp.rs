@@ -9,7 +9,7 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::{Algorithm, OperandShape, OperationShape, Settings, Spec, register};
+use warpmp::kernels::{Abilities, Algorithm, OperandShape, OperationShape, Settings, Spec, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::Kernel;
 
@@ -336,7 +336,16 @@ const LONG_BLOCKS: &[ModularCase] = &[
 ];
 
 /// A block a product, where the tuning tables ask for it: bits of the operands, registers.
-const FFT_BLOCKS: &[(usize, u32)] = &[(98_304, 255), (131_072, 255), (163_840, 255), (196_608, 255)];
+const FFT_BLOCKS: &[(&str, usize, u32)] = &[
+    ("fft", 98_304, 255),
+    ("fft", 131_072, 255),
+    ("fft", 163_840, 255),
+    ("fft", 196_608, 255),
+    ("fft-wraparound", 18432, 255),
+    ("fft-wraparound", 40960, 255),
+    ("fft-wraparound", 73728, 255),
+    ("fft-wraparound", 147_456, 255),
+];
 
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)
@@ -351,7 +360,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let [a, b] = bits.map(|bits| bits as u32);
         for common_b in [false, true] {
             let shape = OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b });
-            let spec = algorithm.spec(shape, &Settings::default(), true)?;
+            let spec = algorithm.spec(shape, &Settings::default(), Abilities::of(80))?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
         }
@@ -369,24 +378,24 @@ fn main() -> Result<(), Box<dyn error::Error>> {
                 operands[1].lanes = 1;
             }
             let shape = OperationShape::new(operation, &operands)?;
-            let spec = algorithm.spec(shape, &Settings::default(), true)?;
+            let spec = algorithm.spec(shape, &Settings::default(), Abilities::of(80))?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common), registers, &mut budgets)?;
         }
     }
     for &(name, bits, wide, registers) in SQUARES {
         let shape = OperationShape::square(bits as u32);
-        let spec = find(Operation::Sqr, name)?.spec(shape, &Settings::default(), true)?;
+        let spec = find(Operation::Sqr, name)?.spec(shape, &Settings::default(), Abilities::of(80))?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     let block = Settings { levels: Some(1), ..Settings::default() };
-    for &(bits, registers) in FFT_BLOCKS {
+    for &(name, bits, registers) in FFT_BLOCKS {
         let operand = OperandShape::each(bits as u32);
         let square = OperationShape::square(bits as u32);
         for (operation, shape) in
             [(Operation::Mul, OperationShape::product(operand, operand)), (Operation::Sqr, square)]
         {
-            let spec = find(operation, "fft")?.spec(shape, &block, true)?;
+            let spec = find(operation, name)?.spec(shape, &block, Abilities::of(90))?;
             write(&*spec, directory, None, registers, &mut budgets)?;
         }
     }
@@ -403,7 +412,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             modulus.lanes = 1;
             shape = OperationShape::new(operation, &operands)?;
         }
-        let spec = algorithm.spec(shape, &settings, true)?;
+        let spec = algorithm.spec(shape, &settings, Abilities::of(80))?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
         if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
             // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.

@@ -20,7 +20,7 @@ use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
-use warpmp::kernels::{Settings, Spec};
+use warpmp::kernels::{Abilities, Settings, Spec};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::kernels::algorithm;
@@ -53,7 +53,9 @@ fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Sp
 
 fn part(operation: Operation, name: &str, bits: usize, settings: Settings) -> Box<dyn Spec> {
     let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
-    algorithm(operation, name).spec(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true).unwrap()
+    algorithm(operation, name)
+        .spec(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, Abilities::of(80))
+        .unwrap()
 }
 
 fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
@@ -62,27 +64,29 @@ fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn
 
 fn tensor(bits: usize) -> Box<dyn Spec> {
     let settings = Settings { warps: Some(1), products: Some(4), ..Settings::default() };
-    algorithm(Operation::Mul, "tensor").spec(shape([bits, bits], false), &settings, true).unwrap()
+    algorithm(Operation::Mul, "tensor").spec(shape([bits, bits], false), &settings, Abilities::of(80)).unwrap()
 }
 
 fn warpgroup(bits: usize) -> Box<dyn Spec> {
     let settings = Settings { products: Some(4), ..Settings::default() };
-    algorithm(Operation::Mul, "tensor-warpgroup").spec(shape([bits, bits], false), &settings, true).unwrap()
+    algorithm(Operation::Mul, "tensor-warpgroup")
+        .spec(shape([bits, bits], false), &settings, Abilities::of(80))
+        .unwrap()
 }
 
 /// Montgomery's reduction modulo one number for all lanes.
 fn common(bits: usize) -> Box<dyn Spec> {
     let shape = OperationShape::new(Operation::FromMont, &[Shape::new(100, bits), Shape::new(1, bits)]).unwrap();
-    algorithm(Operation::FromMont, "tensor-common").spec(shape, &Settings::default(), true).unwrap()
+    algorithm(Operation::FromMont, "tensor-common").spec(shape, &Settings::default(), Abilities::of(80)).unwrap()
 }
 
 fn fft(bits: usize) -> Box<dyn Spec> {
     let settings = Settings { levels: Some(0), ..Settings::default() };
-    algorithm(Operation::Mul, "fft").spec(shape([bits, bits], false), &settings, true).unwrap()
+    algorithm(Operation::Mul, "fft").spec(shape([bits, bits], false), &settings, Abilities::of(80)).unwrap()
 }
 
 fn ntt(bits: usize) -> Box<dyn Spec> {
-    algorithm(Operation::Mul, "ntt").spec(shape([bits, bits], false), &Settings::default(), true).unwrap()
+    algorithm(Operation::Mul, "ntt").spec(shape([bits, bits], false), &Settings::default(), Abilities::of(80)).unwrap()
 }
 
 fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {

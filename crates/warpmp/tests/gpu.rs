@@ -77,13 +77,18 @@ fn squares_conform(session: &Session, sizes: &[usize], max_lanes: usize) {
             Plan::new(Operation::Sqr, &[shape], device, session.table().unwrap(), Some(name)).is_ok()
         };
         let cases: Vec<_> = cases.iter().copied().filter(fits).collect();
-        conformance::sqr(&cases, |a| {
-            let resident = session.upload(&batch(a))?;
-            let into = session.reserve(Shape::new(a.lanes, oracle::product_bits(a.bits, a.bits)))?;
-            let (c, _) = session.apply_device_into(Operation::Sqr, &[&resident], Some(name), vec![into])?;
-            session.download(&c[0]).map(Batch::into_limbs)
-        });
+        squares_by(session, name, &cases);
     }
+}
+
+/// Squares by an algorithm.
+fn squares_by(session: &Session, name: &str, cases: &[conformance::Case]) {
+    conformance::sqr(cases, |a| {
+        let resident = session.upload(&batch(a))?;
+        let into = session.reserve(Shape::new(a.lanes, oracle::product_bits(a.bits, a.bits)))?;
+        let (c, _) = session.apply_device_into(Operation::Sqr, &[&resident], Some(name), vec![into])?;
+        session.download(&c[0]).map(Batch::into_limbs)
+    });
 }
 
 #[test]
@@ -196,6 +201,28 @@ fn gpu_multiplies_by_transforms() {
         &[5000, 12288, 20000, 30011, 40000, 49151, 49152, 49153, 60001, 65535, 65536],
         129,
     );
+}
+
+/// Lengths of one transform that come back around it, with lanes.
+const WRAPPED: [(&[usize], usize); 5] = [
+    (&[8193, 9000, 12256], 129),
+    (&[16640, 20001, 24544], 129),
+    (&[32769, 36864, 40960, 45056, 49120], 67),
+    (&[66_048, 73_728, 81_920, 98_272], 33),
+    (&[132_096, 147_456, 160_001, 196_576], 33),
+];
+
+#[test]
+fn gpu_multiplies_around_transforms() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    for (sizes, lanes) in WRAPPED {
+        algorithm_conforms(&session, "fft-wraparound", sizes, lanes);
+        let squares: Vec<(usize, usize)> = sizes.iter().map(|&bits| (bits, bits)).collect();
+        squares_by(&session, "fft-wraparound", &conformance::cases(&squares, lanes));
+    }
 }
 
 /// Every operation that has kernels for operands of this many bits, resident on the device. Where they are so long that the oracle

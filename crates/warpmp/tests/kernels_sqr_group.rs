@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::kernels::{OperationShape, Settings};
+use warpmp::kernels::{Abilities, OperationShape, Settings};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::products::{check_all_squares, check_square, check_squares, squaring};
@@ -129,7 +129,7 @@ fn every_length_has_a_division() {
             }
             let levels = if name == GROUP { 0..=0 } else { 1..=5_u32 };
             for levels in levels.map(|levels| Some(levels).filter(|it| *it > 0)) {
-                let spec = algorithm.spec(shape, &settings(levels, None), true).unwrap();
+                let spec = algorithm.spec(shape, &settings(levels, None), Abilities::of(80)).unwrap();
                 let n = u64::from(limbs);
                 let least = n * (n + 1) / 2;
                 let wide = spec.wide_products();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::kernels::{OperationShape, Settings};
+use warpmp::kernels::{Abilities, OperationShape, Settings};
 use warpmp::{Operation, Shape};
 use warpmp_testkit::kernels::operations::check;
 use warpmp_testkit::kernels::{algorithm, launch};
@@ -22,7 +22,7 @@ fn check_hard(operation: Operation, name: &str, bits: &[usize], lanes: usize, bl
     let operands: Vec<_> =
         shape.operands().iter().zip(&drawn).map(|(shape, drawn)| (*shape, drawn.limbs.clone())).collect();
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
-    let spec = algorithm.spec(shape, &Settings { block, ..Settings::default() }, true).unwrap();
+    let spec = algorithm.spec(shape, &Settings { block, ..Settings::default() }, Abilities::of(80)).unwrap();
     let launched = launch(&*spec, &operands, &widths, lanes);
     for lane in 0..lanes {
         let values: Vec<Value> = drawn.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();

@@ -3,7 +3,7 @@
 use super::{algorithm, launch};
 use crate::oracle::{self, Value};
 use crate::{Pattern, operations};
-use warpmp::kernels::{OperationShape, Settings};
+use warpmp::kernels::{Abilities, OperationShape, Settings};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::sim::Counters;
 
@@ -32,7 +32,7 @@ pub fn check_with(
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
     let mut counters = Counters::default();
     for async_copies in [false, true] {
-        let spec = algorithm.spec(shape, settings, async_copies).unwrap();
+        let spec = algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap();
         let launched = launch(&*spec, &operands, &widths, most);
         counters = launched.counters;
         for lane in 0..most {

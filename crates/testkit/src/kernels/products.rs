@@ -4,7 +4,7 @@ use super::{Named, algorithm, launch};
 use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
 use warpmp::device::{SimConfig, open_sim_with};
-use warpmp::kernels::{OperandShape, OperationShape, Register, Settings, Spec};
+use warpmp::kernels::{Abilities, OperandShape, OperationShape, Register, Settings, Spec};
 use warpmp::{Error, Operation, Plan, Shape, tuning};
 use warpmp_kernel::sim::Counters;
 
@@ -20,13 +20,21 @@ pub fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, pattern: Patt
         let operand = shape.operands()[i];
         Operands::generate(pattern, if operand.common { 1 } else { lanes }, operand.bits as usize, seed)
     };
-    let (a, b) = (draw(0, 7), draw(1, 8));
-    let [_, _, lc] = shape.limbs();
-    let operands = [(shape.operands()[0], a.limbs.clone()), (shape.operands()[1], b.limbs.clone())];
-    let launched = launch(spec, &operands, &[lc], lanes);
-    for (lane, product) in launched.results[0].chunks(lc as usize).enumerate() {
-        let expected = oracle::mul(a.lane(lane), b.lane(lane), lc as usize);
-        assert_eq!(product, expected, "{} lane {lane} {pattern:?}", spec.name());
+    check_rows(spec, shape, [draw(0, 7), draw(1, 8)].map(|it| it.limbs), lanes)
+}
+
+/// The same for rows of limbs.
+pub fn check_rows(spec: &dyn Spec, shape: OperationShape, rows: [Vec<u32>; 2], lanes: usize) -> Counters {
+    let [la, lb, lc] = shape.limbs().map(|limbs| limbs as usize);
+    let lane = |i: usize, limbs: usize, lane: usize| {
+        let lane = if shape.operands()[i].common { 0 } else { lane };
+        rows[i][lane * limbs..][..limbs].to_vec()
+    };
+    let operands = [0, 1].map(|i| (shape.operands()[i], rows[i].clone()));
+    let launched = launch(spec, &operands, &[lc as u32], lanes);
+    for (number, product) in launched.results[0].chunks(lc).enumerate() {
+        let expected = oracle::mul(&lane(0, la, number), &lane(1, lb, number), lc);
+        assert_eq!(product, expected, "{} lane {number}", spec.name());
     }
     launched.counters
 }
@@ -69,7 +77,7 @@ pub fn multiplication(
 ) -> Box<dyn Spec> {
     let algorithm = named.of(Operation::Mul);
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, settings, async_copies).unwrap()
+    algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap()
 }
 
 /// Squares on the simulator and compares every lane; the counts of the launch.
@@ -100,7 +108,7 @@ fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: boo
     let algorithm = algorithm(Operation::Sqr, name);
     let shape = OperationShape::square(bits as u32);
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, settings, async_copies).unwrap()
+    algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap()
 }
 
 /// Checks a squaring by name, with and without asynchronous copies.

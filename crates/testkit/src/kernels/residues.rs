@@ -1,7 +1,7 @@
 //! Montgomery's arithmetic modulo one number for all lanes, by any algorithm.
 
 use num_bigint::BigUint;
-use warpmp::kernels::{OperationShape, Settings, Spec};
+use warpmp::kernels::{Abilities, OperationShape, Settings, Spec};
 use warpmp::{Operation, Shape, Status};
 
 use super::algorithm;
@@ -23,7 +23,7 @@ impl Ring {
         let shape = OperationShape::new(operation, &shapes).unwrap();
         let algorithm = algorithm(operation, self.name);
         assert!((algorithm.fits)(shape), "{shape:?}");
-        let spec: Box<dyn Spec> = algorithm.spec(shape, &self.settings, true).unwrap();
+        let spec: Box<dyn Spec> = algorithm.spec(shape, &self.settings, Abilities::of(80)).unwrap();
         let operands: Vec<_> = shape.operands().iter().copied().zip(operands.iter().copied()).collect();
         let lanes = operands.iter().map(|it| it.1.len()).max().unwrap();
         run(&*spec, &operands, &[limbs(bits[bits.len() - 1])], lanes)

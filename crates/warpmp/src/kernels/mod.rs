@@ -37,7 +37,7 @@ pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
+pub use register::{Abilities, Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, CommonSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings,
     LongSettings, OwnSettings, Settings, SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings,
@@ -58,6 +58,7 @@ const MUL: &[Algorithm] = &[
     tensor::ALGORITHM,
     warpgroup::ALGORITHM,
     fft::ALGORITHM,
+    long::WRAPAROUND,
     ntt::ALGORITHM,
     toom::algorithm::<8>("toom-8"),
 ];
@@ -70,6 +71,7 @@ const SQR: &[Algorithm] = &[
     tensor::SQUARES,
     warpgroup::SQUARES,
     fft::SQUARES,
+    long::WRAPAROUND_SQUARES,
     ntt::SQUARES,
 ];
 

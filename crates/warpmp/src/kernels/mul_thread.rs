@@ -26,7 +26,7 @@ use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::tile::{PaddedTile, Place, Results, Sink, Source};
-use super::{Algorithm, OperationShape, Order, Spec, ThreadSettings, With, candidates, suffix};
+use super::{Abilities, Algorithm, OperationShape, Order, Spec, ThreadSettings, With, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,7 +81,9 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
     recipe: &With::<ThreadSettings> {
-        spec: |shape, settings, async_copies| Box::new(MulThread::with(shape, settings, async_copies)),
+        spec: |shape, settings, Abilities { async_copies, .. }| {
+            Box::new(MulThread::with(shape, settings, async_copies))
+        },
         candidates: |shape| candidates::thread(shape.max_limbs()),
     },
 };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use warpmp_device::DeviceInfo;
 
-use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec};
+use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec, warpgroup};
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::{Group, Operation};
@@ -31,11 +31,29 @@ pub struct Algorithm {
 /// How operands and settings become kernels, for an algorithm whose settings are `S`.
 #[derive(Debug)]
 pub struct With<S> {
-    /// The kernels for these operands, in the algorithm's order, and settings. The last argument: can the GPU copy to
-    /// shared memory asynchronously (`sm_80` and later)?
-    pub spec: fn(OperationShape, &S, bool) -> Box<dyn Spec>,
+    /// The kernels for these operands, in the algorithm's order, and settings.
+    pub spec: fn(OperationShape, &S, Abilities) -> Box<dyn Spec>,
     /// The settings that are worth measuring for these operands, the usual ones first.
     pub candidates: fn(OperationShape) -> Vec<S>,
+}
+
+/// Asynchronous copies to shared memory begin with this compute capability, times ten.
+const ASYNC_COPIES_FROM: u32 = 80;
+
+/// What kernels may use of a GPU where they can do without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Asynchronous copies to shared memory.
+    pub async_copies: bool,
+    /// Matrix products of warpgroups.
+    pub warpgroups: bool,
+}
+
+impl Abilities {
+    /// Those of a GPU of this compute capability, times ten.
+    pub fn of(capability: u32) -> Self {
+        Self { async_copies: capability >= ASYNC_COPIES_FROM, warpgroups: warpgroup::GPUS.run_on(capability) }
+    }
 }
 
 /// The GPUs that an algorithm is for. Compute capabilities are given times ten.
@@ -88,7 +106,7 @@ pub trait Recipe: fmt::Debug + Sync {
         algorithm: &'static str,
         shape: OperationShape,
         settings: &Settings,
-        async_copies: bool,
+        abilities: Abilities,
     ) -> Result<Box<dyn Spec>, SettingsFault>;
 
     /// The settings that are worth measuring for these operands, the usual ones first.
@@ -115,9 +133,9 @@ impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
         algorithm: &'static str,
         shape: OperationShape,
         settings: &Settings,
-        async_copies: bool,
+        abilities: Abilities,
     ) -> Result<Box<dyn Spec>, SettingsFault> {
-        Ok((self.spec)(shape, &settings.read(algorithm)?, async_copies))
+        Ok((self.spec)(shape, &settings.read(algorithm)?, abilities))
     }
 
     fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
@@ -139,9 +157,9 @@ impl<S: OwnSettings + fmt::Debug> Recipe for On<S> {
         algorithm: &'static str,
         shape: OperationShape,
         settings: &Settings,
-        async_copies: bool,
+        abilities: Abilities,
     ) -> Result<Box<dyn Spec>, SettingsFault> {
-        self.1.spec(algorithm, shape, settings, async_copies)
+        self.1.spec(algorithm, shape, settings, abilities)
     }
 
     fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
@@ -192,8 +210,7 @@ impl Order {
 }
 
 impl Algorithm {
-    /// The kernels for these operands, in its order, and settings. `async_copies`: can the GPU copy to shared memory
-    /// asynchronously?
+    /// The kernels for these operands, in its order, and settings, on a GPU with these abilities.
     ///
     /// # Errors
     /// [`SettingsFault`] if the algorithm has no such settings.
@@ -201,9 +218,9 @@ impl Algorithm {
         &self,
         shape: OperationShape,
         settings: &Settings,
-        async_copies: bool,
+        abilities: Abilities,
     ) -> Result<Box<dyn Spec>, SettingsFault> {
-        self.recipe.spec(self.name, shape, settings, async_copies)
+        self.recipe.spec(self.name, shape, settings, abilities)
     }
 
     /// Has it such settings?
@@ -289,13 +306,13 @@ impl Register {
     /// As [`Operation::results`].
     pub fn candidates(&self, operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
         let shape = OperationShape::new(operation, operands)?;
-        let async_copies = crate::plan::has_async_copies(device.capability);
+        let abilities = Abilities::of(device.capability);
         let mut known = HashSet::new();
         let mut found = Vec::new();
         for algorithm in self.of(operation).filter(|it| it.takes(shape) && it.runs_on(device.capability)) {
             let (_, shape) = algorithm.ordered(shape);
             for settings in algorithm.recipe.candidates(shape) {
-                let Ok(spec) = algorithm.spec(shape, &settings, async_copies) else { continue };
+                let Ok(spec) = algorithm.spec(shape, &settings, abilities) else { continue };
                 let kernel = spec.name();
                 if is_possible(&*spec, device) && known.insert(kernel.clone()) {
                     found.push(Candidate { algorithm: algorithm.name, settings, kernel });

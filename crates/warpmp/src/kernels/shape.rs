@@ -97,6 +97,12 @@ impl OperationShape {
         Self { operation: Operation::Mul, operands, results, counts: [2, 1] }
     }
 
+    /// The low half of the product `a·b` of factors of equal lengths.
+    pub(super) const fn low_product(a: OperandShape, b: OperandShape) -> Self {
+        let (operands, results) = ([a, b, OperandShape::each(0)], [a.bits, 0, 0, 0]);
+        Self { operation: Operation::MulLo, operands, results, counts: [2, 1] }
+    }
+
     /// The square `a²` of operands of this many bits.
     pub const fn square(bits: u32) -> Self {
         let none = OperandShape::each(0);

@@ -23,7 +23,7 @@ use warpmp_launch::{Entry, Geometry, Stage, piece};
 
 use super::mul_thread::Input;
 use super::tile::{PaddedTile, Place, Results, Sink, Source};
-use super::{Algorithm, OperationShape, Order, Spec, ThreadSquareSettings, With, candidates, suffix};
+use super::{Abilities, Algorithm, OperationShape, Order, Spec, ThreadSquareSettings, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::Given,
     recipe: &With::<ThreadSquareSettings> {
-        spec: |shape, settings, async_copies| {
+        spec: |shape, settings, Abilities { async_copies, .. }| {
             let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
             let warps = settings.warps.unwrap_or(2);
             let halves = settings.halves.unwrap_or(shape.max_limbs() >= HALVES_FROM);

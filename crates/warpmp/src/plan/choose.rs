@@ -2,7 +2,7 @@
 
 use crate::batch::Shape;
 use crate::error::{Error, Result};
-use crate::kernels::{Algorithm, GROUP_BITS, OperationShape, Register, Settings, Spec};
+use crate::kernels::{Abilities, Algorithm, GROUP_BITS, OperationShape, Register, Settings, Spec};
 use crate::operation::{Operation, Role};
 use crate::tuning::{Row, Table};
 
@@ -83,7 +83,7 @@ impl Request<'_> {
         let settings = row.map_or_else(Settings::default, |row| row.settings);
         let (order, shape) = algorithm.ordered(whole);
         let spec = |settings: &Settings| {
-            let spec = algorithm.spec(shape, settings, super::has_async_copies(self.capability));
+            let spec = algorithm.spec(shape, settings, Abilities::of(self.capability));
             spec.map_err(|fault| Error::Settings { operation, fault })
         };
         let mut reasons = self.reasons(table, row, algorithm, comparable(table, algorithm));

@@ -17,16 +17,13 @@ use warpmp_kernel::ir::Kernel;
 
 use crate::batch::Shape;
 use crate::error::Result;
-use crate::kernels::{Register, Spec};
+use crate::kernels::{Abilities, Register, Spec};
 use crate::operation::Operation;
 use crate::tuning::Table;
 use choose::Request;
 
 /// Lanes of a tile: device buffers hold whole tiles.
 pub const TILE_LANES: usize = 32;
-
-/// Asynchronous copies to shared memory begin with this compute capability, times ten.
-const ASYNC_COPIES_FROM: u32 = 80;
 
 /// Scratch memory of a launch, at most, on a GPU with little memory.
 const SCRATCH_BYTES: u64 = 1 << 30;
@@ -95,7 +92,7 @@ impl Plan {
                 device.capability
             ));
         }
-        if !has_async_copies(capability) {
+        if !Abilities::of(capability).async_copies {
             choice.reasons.push(format!("sm_{} has no asynchronous copies to shared memory", device.capability));
         }
         Ok(Self {
@@ -207,11 +204,6 @@ impl Plan {
         let fit = (free_bytes / (buffers * lane_bytes)) as usize / TILE_LANES * TILE_LANES;
         fit.min(whole_tiles(self.lanes())).min(self.max_launch_lanes()).max(TILE_LANES)
     }
-}
-
-/// Can a GPU of this compute capability, times ten, copy to shared memory asynchronously?
-pub(crate) const fn has_async_copies(capability: u32) -> bool {
-    capability >= ASYNC_COPIES_FROM
 }
 
 /// The lanes of whole tiles, or as many as can be counted.

@@ -74,11 +74,12 @@ impl Grid {
     pub fn full(operation: Operation) -> Self {
         if operation.group() == Group::Product {
             return Self {
-                // Between powers of two also what is no multiple of many limbs: there other algorithms win.
+                // Between powers of two also what is no multiple of many limbs, and what is just above them: there other
+                // algorithms win.
                 bits: vec![
                     32, 64, 128, 192, 256, 384, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3000, 3072,
-                    3584, 4096, 5000, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536, 131_072, 196_608, 262_144,
-                    1_048_576, 4_194_304, 16_777_216,
+                    3584, 4096, 5000, 6144, 8192, 12288, 16384, 16640, 24576, 32768, 33024, 40960, 49152, 65536, 66048,
+                    73728, 98304, 131_072, 132_096, 196_608, 262_144, 1_048_576, 4_194_304, 16_777_216,
                 ],
                 counts: vec![
                     Count::Lanes(1),

@@ -48,6 +48,23 @@ fn complex_products() -> Vec<Fft> {
     [[512, 257, 512], [512, 256, 512], [1024, 514, 1024], [2048, 2048, 2048], [2048, 1000, 2048]].map(product).into()
 }
 
+/// Products modulo `Bⁿ + 1` from which whole products are made: of the longest factors, and one of factors of other lengths.
+fn wrapped_products() -> Vec<Fft> {
+    let product = |[a, b, n]: [u32; 3]| {
+        let operands = [a, b].map(|limbs| OperandShape::each(32 * limbs));
+        Fft::wrapped(OperationShape::product(operands[0], operands[1]), n).unwrap()
+    };
+    let products = [
+        [383, 383, 512],
+        [1535, 1535, 2048],
+        [1500, 1200, 2048],
+        [2304, 2304, 4096],
+        [3071, 3071, 4096],
+        [6143, 6143, 8192],
+    ];
+    products.map(product).into()
+}
+
 fn square(bits: u32) -> Fft {
     Fft::new(OperationShape::square(bits), &FftSettings::default())
 }
@@ -120,7 +137,7 @@ fn all_threads(fft: &Fft) -> std::ops::Range<u32> {
 #[test]
 fn every_pass_is_within_its_bound() {
     let products = DIVISIONS.map(|(bits, levels)| product(bits, levels));
-    for fft in products.iter().chain(&[square(65536)]).chain(&complex_products()) {
+    for fft in products.iter().chain(&[square(65536)]).chain(&complex_products()).chain(&wrapped_products()) {
         let errors = errors(fft, &fft.build(0), all_threads(fft), 1.0);
         for pass in linear(fft.passes()) {
             let error = errors[pass.section];

@@ -4,3 +4,4 @@
 
 mod fft;
 mod ntt;
+mod wraparound;

@@ -124,7 +124,7 @@ fn a_gpu_that_is_slow_with_doubles_takes_residues() {
                 let operands = vec![Shape::new(100_000, bits); operands];
                 let plan = Plan::new(operation, &operands, device.info(), &tuning::shipped(capability), None).unwrap();
                 assert_eq!(plan.algorithm() == NAME, chosen == NAME, "sm_{capability}: {}", plan.explain());
-                assert_eq!(plan.algorithm() == "fft", chosen == "fft", "sm_{capability}: {}", plan.explain());
+                assert_eq!(plan.algorithm().starts_with("fft"), chosen == "fft", "sm_{capability}: {}", plan.explain());
                 assert!(chosen != NAME || plan.explain().contains("expected to be fastest there, not measured"));
                 let few: Vec<Shape> = operands.iter().map(|it| Shape::new(10, it.bits)).collect();
                 let plan = Plan::new(operation, &few, device.info(), &tuning::shipped(capability), None).unwrap();

@@ -146,7 +146,7 @@ pub(super) fn compile(session: &Session, works: &[Work], part: Part, budget: Dur
         for &bits in &grid.bits {
             turn += 1;
             let shapes = tuning::operands(*operation, bits, 1);
-            let candidates = crate::engine::register().candidates(*operation, &shapes, device.info())?;
+            let candidates = super::candidates(*operation, bits, device.info())?;
             for candidate in candidates.iter().zip(turn..).filter(|(_, number)| part.has(*number)).map(|(it, _)| it) {
                 interrupt::check()?;
                 if candidate.settings != Settings::default() && Instant::now() > end {

@@ -52,12 +52,17 @@ impl Layout {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
         let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
+        // A first pass of real digits makes fewer errors, and one whose upper digits are real.
+        let first = match (self.parts, has_complex, self.has_real_upper_half()) {
+            (1, false, _) => 11.8,
+            (1, true, true) => 12.4,
+            (_, _, _) => 13.98,
+        };
         if self.parts > 1 {
             passes.push(pass(true, "remainders", self.parts, self.remainders_error()));
         }
-        // A first pass of real digits makes fewer errors.
         passes.extend([
-            pass(true, "forward 1", RADIX, if self.parts > 1 || has_complex { 13.98 } else { 11.8 }),
+            pass(true, "forward 1", RADIX, first),
             pass(true, "forward 2", RADIX, 13.98),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
             pass(false, "product", 2, PRODUCTS_ERROR),
@@ -70,12 +75,15 @@ impl Layout {
     }
 
     /// The error of the remainders. Of two parts only one has its offsets taken away before, and that of balanced digits is no power of
-    /// two.
+    /// two. An imaginary digit is one more term.
     fn remainders_error(self) -> f64 {
-        match (self.parts, self.is_balanced()) {
-            (2, false) => 2.45,
-            (2, true) => 3.8,
-            (parts, _) => remainders_error(parts),
+        let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
+        match (self.parts, self.is_balanced(), has_complex) {
+            (2, false, false) => 2.45,
+            (2, false, true) => 2.95,
+            (2, true, false) => 3.8,
+            (2, true, true) => 4.3,
+            (parts, _, _) => remainders_error(parts),
         }
     }
 
@@ -89,15 +97,18 @@ impl Layout {
 
     /// The product of the norms of the factors, at most, if digits have this many bits.
     pub(super) fn norms(self, digit_bits: u32) -> f64 {
-        if self.is_balanced() {
-            return f64::from(self.digits() + 3) * f64::from(2 * digit_bits - 2).exp2();
-        }
-        let digit = f64::from((1_u32 << digit_bits) - 1);
         let digits = match self.coefficients {
-            Coefficients::Real => self.digits(),
-            Coefficients::Complex { .. } => 2 * self.digits(),
+            Coefficients::Real => [self.digits(); 2],
+            Coefficients::Complex { .. } => [2 * self.limbs[0], 2 * self.limbs[1]],
         };
-        f64::from(digits) * digit * digit
+        let squares = digits.map(|digits| {
+            if self.is_balanced() {
+                f64::from(digits + 3) * f64::from(2 * digit_bits - 2).exp2()
+            } else {
+                f64::from(digits) * (f64::from(digit_bits).exp2() - 1.0).powi(2)
+            }
+        });
+        (squares[0] * squares[1]).sqrt()
     }
 
     /// Is every product exact?

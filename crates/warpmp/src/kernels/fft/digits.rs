@@ -31,6 +31,16 @@ pub(super) struct Start<'s> {
     pub(super) selector: R32,
 }
 
+/// The words of a factor that have the digits of a thread.
+struct Words {
+    /// By the multiple of `points`, then by that of the threads.
+    real: Vec<Vec<R32>>,
+    /// By the multiple of the threads: imaginary digits of the first part.
+    imaginary: Vec<R32>,
+    /// Limbs of the factor.
+    limbs: u32,
+}
+
 impl Layout {
     /// The selector by which [`prmt`](Emit::prmt) takes a thread's digit from a word: threads with even numbers take the low digit.
     /// Balanced digits: from two words, with the digit below.
@@ -43,7 +53,7 @@ impl Layout {
 
     /// The first pass of some factors. `factors`: their addresses and their limbs.
     pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, factors: &[(R64, u32)], start: &Start<'_>) {
-        if self.coefficients != Coefficients::Real {
+        if self.coefficients != Coefficients::Real && !self.has_real_upper_half() {
             for (&factor, &region) in factors.iter().zip(start.regions) {
                 self.first_pass_of_complex(b, place, factor, (region, start.selector));
             }
@@ -52,8 +62,7 @@ impl Layout {
         if let (&[first, second], true) = (factors, self.parts_at_once() > 1) {
             return self.first_passes_in_turn(b, place, [first, second], start);
         }
-        let words: Vec<(Vec<Vec<R32>>, u32)> =
-            factors.iter().map(|&factor| (self.read(b, place, factor, start.selector), factor.1)).collect();
+        let words: Vec<Words> = factors.iter().map(|&factor| self.read(b, place, factor, start.selector)).collect();
         self.first_pass(b, place, &words, start);
     }
 
@@ -66,17 +75,16 @@ impl Layout {
             let words = if first == second {
                 self.read(b, place, (row, first), selector)
             } else {
-                let words: Vec<Vec<R32>> =
-                    (0..self.parts).map(|_| (0..RADIX).map(|_| b.register()).collect()).collect();
+                let real: Vec<Vec<R32>> = (0..self.parts).map(|_| (0..RADIX).map(|_| b.register()).collect()).collect();
                 let read = |b: &mut Builder, limbs| {
                     let read = self.read(b, place, (row, limbs), selector);
-                    assign(b, &words.concat(), &read.concat());
+                    assign(b, &real.concat(), &read.real.concat());
                 };
                 let is_second = b.compare(Cmp::Eq, region, regions[1]);
                 b.if_else(is_second, |b| read(b, second), |b| read(b, first));
-                words
+                Words { real, imaginary: Vec::new(), limbs: first }
             };
-            self.first_pass(b, place, &[(words, first)], &Start { regions: &[region], node, selector });
+            self.first_pass(b, place, &[words], &Start { regions: &[region], node, selector });
             let again = b.compare(Cmp::Ne, region, regions[1]);
             b.set(region, regions[1]);
             b.set64(row, second_row);
@@ -92,15 +100,14 @@ impl Layout {
         (row, limbs): (R64, u32),
         (region, selector): (R32, R32),
     ) {
-        let real = self.read(b, place, (row, limbs), selector).swap_remove(0);
+        let read = |b: &mut Builder, row, limbs| self.read_parts(b, place, (row, limbs), selector).swap_remove(0);
         let half = self.digits() / 2;
+        let real = read(b, row, limbs);
         let roots: Vec<Root> = tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
-        let offset = |b: &mut Builder, words: &[R32]| -> Vec<OffsetDigit> {
-            words.iter().map(|&word| OffsetDigit::unsigned(b, word, selector)).collect()
-        };
+        let offset = |b: &mut Builder, words: &[R32]| OffsetDigit::all_unsigned(b, words, selector);
         let x = if self.is_complex(limbs) {
             let upper = b.add64(row, u64::from(4 * half));
-            let imaginary = self.read(b, place, (upper, limbs - half), selector).swap_remove(0);
+            let imaginary = read(b, upper, limbs - half);
             let parts = [real, imaginary].map(|words| offset(b, &words));
             b.section("forward 1");
             let [re, im] = &parts;
@@ -111,7 +118,7 @@ impl Layout {
         } else {
             let digits = offset(b, &real);
             b.section("forward 1");
-            let pairs = pairs_of_one(b, &digits);
+            let pairs = pairs_of_one(b, &digits, &[]);
             doubles::forward_of_pairs(b, &pairs, &roots)
         };
         let mut points = Points::new(b, Doubles, self.swizzle(), place.thread, region);
@@ -120,9 +127,17 @@ impl Layout {
         }
     }
 
+    /// The words of a factor that have the digits of the thread.
+    fn read(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Words {
+        let mut real = self.read_parts(b, place, (row, limbs), selector);
+        let imaginary = if self.is_complex(limbs) { real.split_off(self.parts as usize).concat() } else { Vec::new() };
+        Words { real, imaginary, limbs }
+    }
+
     /// The words of a factor that have the digits of the thread: by the multiple of `points`, then by that of the
-    /// threads. Words above the factor are zero. For balanced digits a word has the digit and the digit below.
-    fn read(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Vec<Vec<R32>> {
+    /// threads. Words above the factor are zero. For balanced digits a word has the digit and the digit below. Of a factor with imaginary
+    /// digits those that there are follow the parts.
+    fn read_parts(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Vec<Vec<R32>> {
         b.section("digits");
         let pair = b.shr(place.thread, 1);
         let from = b.mad_wide(pair, 4, row);
@@ -136,7 +151,15 @@ impl Layout {
             let below = self.read_below(b, pair, from, [first, limbs]);
             b.prmt(below, word, selector)
         };
-        (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect()).collect()
+        let real = (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect());
+        let mut words: Vec<Vec<R32>> = real.collect();
+        if self.is_complex(limbs) && self.has_real_upper_half() {
+            // The digit above the last one of balanced digits may be 1.
+            let above = limbs - self.digits() / 2 + u32::from(self.is_balanced());
+            let imaginary = above.div_ceil(half);
+            words.push((0..imaginary).map(|i| read(self.parts, i)).collect());
+        }
+        words
     }
 
     /// The word below word `first` of a thread, or zero where the factor has none.
@@ -159,22 +182,14 @@ impl Layout {
         word
     }
 
-    /// The digits of a thread, with their offset.
-    fn digits_of(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        words: &[Vec<R32>],
-        (limbs, selector): (u32, R32),
-    ) -> Vec<Vec<OffsetDigit>> {
+    /// The real digits of a thread, with their offset.
+    fn digits_of(self, b: &mut Builder, place: &Place, words: &Words, selector: R32) -> Vec<Vec<OffsetDigit>> {
         if !self.is_balanced() {
-            return words
-                .iter()
-                .map(|words| words.iter().map(|&word| OffsetDigit::unsigned(b, word, selector)).collect())
-                .collect();
+            return words.real.iter().map(|words| OffsetDigit::all_unsigned(b, words, selector)).collect();
         }
         // The last digit of all stays unsigned.
-        let at_top = (2 * limbs == self.digits()).then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
+        let at_top = (2 * words.limbs == self.digits()).then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
+        let words = &words.real;
         let last = words.len() * words[0].len() - 1;
         let mut number = 0..;
         words
@@ -187,23 +202,35 @@ impl Layout {
             .collect()
     }
 
+    /// An imaginary digit. The one above the last digit is there, so none stays unsigned.
+    fn imaginary_digit(self, b: &mut Builder, word: R32, selector: R32) -> F64 {
+        let digit = if self.is_balanced() {
+            OffsetDigit::balanced(b, word, None, DIGIT_BITS)
+        } else {
+            OffsetDigit::unsigned(b, word, selector)
+        };
+        digit.digit(b)
+    }
+
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
-    fn first_pass(self, b: &mut Builder, place: &Place, words: &[(Vec<Vec<R32>>, u32)], start: &Start<'_>) {
+    fn first_pass(self, b: &mut Builder, place: &Place, words: &[Words], start: &Start<'_>) {
         let &Start { regions, node, selector } = start;
         let mut roots: Option<Vec<Root>> = None;
-        for ((words, limbs), &region) in words.iter().zip(regions) {
+        for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
-            let digits = self.digits_of(b, place, words, (*limbs, selector));
+            let digits = self.digits_of(b, place, words, selector);
+            let imaginary: Vec<F64> =
+                words.imaginary.iter().map(|&word| self.imaginary_digit(b, word, selector)).collect();
             let x = if self.parts == 1 {
                 b.section("forward 1");
-                let pairs = pairs_of_one(b, &digits[0]);
+                let pairs = pairs_of_one(b, &digits[0], &imaginary);
                 let constants = || tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
                 doubles::forward_of_pairs(b, &pairs, roots.get_or_insert_with(constants))
             } else {
                 b.section("remainders");
                 let powers: Vec<Complex> = (0..self.parts - 1).map(|i| load_root(b, node, i)).collect();
                 let mut x = if let [first, second] = &digits[..] {
-                    remainders_of_two(b, [first, second], powers[0])
+                    remainders_of_two(b, [first, second], &imaginary, powers[0])
                 } else {
                     let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
                     let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
@@ -245,6 +272,11 @@ impl OffsetDigit {
         Self::of_high_word(b, high, TWO_20)
     }
 
+    /// The digits of some words.
+    fn all_unsigned(b: &mut Builder, words: &[R32], selector: R32) -> Vec<Self> {
+        words.iter().map(|&word| Self::unsigned(b, word, selector)).collect()
+    }
+
     /// The balanced digit of a word that has an unsigned digit in its highest bits and the digit below it in the next ones.
     /// `unsigned`: the threads whose digit stays unsigned.
     ///
@@ -280,23 +312,32 @@ fn terms(b: &mut Builder, [first, second]: [&[OffsetDigit]; 2], [factor, minus_o
     first.iter().zip(second).map(terms).collect()
 }
 
-/// As [`remainders`], of two parts. The node is an eighth or five eighths of a turn: its two parts are equal.
-fn remainders_of_two(b: &mut Builder, digits: [&[OffsetDigit]; 2], node: Complex) -> Vec<Complex> {
+/// As [`remainders`], of two parts. The node is an eighth or five eighths of a turn: its two parts are equal. `imaginary`: the imaginary digits of
+/// the first part that there are.
+fn remainders_of_two(b: &mut Builder, digits: [&[OffsetDigit]; 2], imaginary: &[F64], node: Complex) -> Vec<Complex> {
     let minus_offset = b.mul_f64(node.im, -digits[1][0].offset);
     let terms = terms(b, digits, [node.im, minus_offset].map(VF64::from));
-    terms.into_iter().map(|[x, y]| Complex { re: b.add_f64(x, y), im: y }).collect()
+    let remainder = |(i, [x, y]): (usize, [F64; 2])| {
+        let re = b.add_f64(x, y);
+        Complex { re, im: imaginary.get(i).map_or(y, |&z| b.add_f64(z, y)) }
+    };
+    terms.into_iter().enumerate().map(remainder).collect()
 }
 
 /// The first level of the first pass of the only part. Its root is an eighth of a turn, as in [`remainders_of_two`].
-fn pairs_of_one(b: &mut Builder, digits: &[OffsetDigit]) -> Vec<[Complex; 2]> {
+fn pairs_of_one(b: &mut Builder, digits: &[OffsetDigit], imaginary: &[F64]) -> Vec<[Complex; 2]> {
     let (first, second) = digits.split_at(digits.len() / 2);
     let [factor, _] = cosine_and_sine(QUARTER / 2);
     let terms = terms(b, [first, second], [factor, -factor * second[0].offset].map(VF64::from));
-    let pair = |[x, y]: [F64; 2]| {
+    let pair = |(i, [x, y]): (usize, [F64; 2])| {
         let [sum, difference] = [b.add_f64(x, y), b.sub_f64(x, y)];
-        [Complex { re: sum, im: y }, Complex { re: difference, im: b.neg_f64(y) }]
+        let [up, down] = match imaginary.get(i) {
+            Some(&z) => [b.add_f64(z, y), b.sub_f64(z, y)],
+            None => [y, b.neg_f64(y)],
+        };
+        [Complex { re: sum, im: up }, Complex { re: difference, im: down }]
     };
-    terms.into_iter().map(pair).collect()
+    terms.into_iter().enumerate().map(pair).collect()
 }
 
 /// The remainders of the polynomials of real digits modulo a node: digits of the first part, then those of the others

@@ -31,8 +31,14 @@ const DIVISIONS: [[u32; 2]; 12] = [
 /// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
 pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 
-/// Digits of a factor, at least, if they are balanced.
-const BALANCED_DIGITS: u32 = 8192;
+/// The divisions of products modulo `Bⁿ + 1` from which a product is made: `n` limbs have as many digits.
+const WRAPPED_DIVISIONS: [[u32; 2]; 5] = [[1, 512], [1, 1024], [1, 2048], [2, 2048], [2, 4096]];
+
+/// The limbs `n` of the shortest product modulo `Bⁿ + 1` from which a product of factors of these limbs can be made.
+pub(in crate::kernels) fn wrapped_limbs(a: u32, b: u32) -> Option<u32> {
+    let fits = |n: &u32| *n < a + b && 4 * a.max(b) < 3 * n;
+    WRAPPED_DIVISIONS.into_iter().map(|[parts, points]| parts * points).find(fits)
+}
 
 impl Layout {
     /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one. For more limbs than a usual block
@@ -69,9 +75,13 @@ impl Layout {
         (fits && layout.is_exact()).then_some(layout)
     }
 
-    /// Are digits balanced? Then coefficients have signs.
-    pub(super) const fn is_balanced(self) -> bool {
-        self.digits() >= BALANCED_DIGITS
+    /// The division of a product modulo `Bⁿ + 1` in whose row the product has room, or of some of its lower limbs, if there is one.
+    pub(super) fn of_wrapped_doubles(shape: OperationShape, n: u32) -> Option<Self> {
+        let [parts, points] = WRAPPED_DIVISIONS.into_iter().find(|[parts, points]| parts * points == n)?;
+        let [a, b, c] = limbs(shape);
+        let coefficients = Coefficients::Complex { has_top: c > n };
+        let layout = Self { limbs: [a, b, c.min(n)], parts, points, coefficients, ..Self::of_doubles(shape, None) };
+        (layout.has_real_upper_half() && layout.is_exact()).then_some(layout)
     }
 
     /// The roots of the table: their angles and divisors.

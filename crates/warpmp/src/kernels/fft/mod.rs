@@ -37,7 +37,7 @@ use super::transform::{Place, SHARED_MEMORY_FROM, row};
 use super::{Algorithm, FftSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
 use digits::Start;
-pub(super) use division::COMPLEX_POINTS;
+pub(super) use division::{COMPLEX_POINTS, wrapped_limbs};
 use doubles::Doubles;
 use large::Large;
 
@@ -123,6 +123,11 @@ impl Fft {
         Some(Self { shape, layout: Layout::of_complex_doubles(shape, n)? })
     }
 
+    /// The product modulo `Bⁿ + 1` as [`modulo`](Self::modulo) has it, at the beginning of a row of the whole product. None: there is no kernel for that.
+    pub fn wrapped(shape: OperationShape, n: u32) -> Option<Self> {
+        Some(Self { shape, layout: Layout::of_wrapped_doubles(shape, n)? })
+    }
+
     /// The passes, in their order, with their errors.
     pub fn passes(&self) -> Vec<Pass> {
         self.layout.passes()
@@ -131,6 +136,11 @@ impl Fft {
     /// Digits of a factor.
     pub const fn digits(&self) -> u32 {
         self.layout.digits()
+    }
+
+    /// Are the digits balanced? Then coefficients of products of numbers have signs.
+    pub(super) const fn is_balanced(&self) -> bool {
+        self.layout.is_balanced()
     }
 
     /// The product of the norms of the factors, at most.
@@ -204,15 +214,18 @@ impl Spec for Fft {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let Layout { points, parts, .. } = self.layout;
+        let Layout { points, parts, limbs, coefficients, .. } = self.layout;
+        let digits = match coefficients {
+            Coefficients::Real => self.digits(),
+            Coefficients::Complex { .. } => 2 * limbs[0].max(limbs[1]),
+        };
         let passes =
             self.passes().iter().map(|it| format!("{} {}", it.section, it.radix)).collect::<Vec<_>>().join(", ");
         vec![
             (
                 "digits",
                 format!(
-                    "{} {}of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points",
-                    self.digits(),
+                    "{digits} {}of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points",
                     if self.layout.is_balanced() { "balanced ones " } else { "" },
                 ),
             ),

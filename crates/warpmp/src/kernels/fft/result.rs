@@ -16,11 +16,10 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
 use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, load_root};
-use super::shares::POSITIVE;
 use crate::kernels::transform::Place;
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Points};
+use crate::kernels::transform::layout::{JOINED, Layout, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
@@ -87,11 +86,7 @@ impl Layout {
 
     /// Added to a coefficient: it rounds, and makes a coefficient with a sign positive.
     pub(super) fn rounding(self) -> f64 {
-        match self.coefficients {
-            Coefficients::Real if self.is_balanced() => POSITIVE,
-            Coefficients::Real => ROUNDING,
-            Coefficients::Complex { .. } => POSITIVE,
-        }
+        ROUNDING + f64::from(self.entering()) * f64::from(u16::MAX)
     }
 
     /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256, plus `rounding`,

@@ -10,19 +10,16 @@
 //! `2²⁸·(2³²ⁿ − 1)` for `n` words. So 2²⁸ that enters the first word makes all of them right modulo `2³²ⁿ`. The upper half of
 //! a pair is below 2³⁰: its carries are those of `result.rs`.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::DIGIT_BITS;
 use super::doubles::Doubles;
-use super::result::{ColumnRoots, ROUNDING};
+use super::result::ColumnRoots;
 use crate::kernels::transform::Place;
-use crate::kernels::transform::carry::{Column, ENTERING, Halves, carry_out, into_segments, through_segments};
+use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments, through_segments};
 use crate::kernels::transform::layout::{JOINED, Layout, POINT_BYTES, Points};
 use crate::kernels::transform::table::ROOT_BYTES;
-
-/// Added to a coefficient: 1.5·2⁵² rounds it, and 2⁴⁴ − 2²⁸ makes it positive.
-pub(super) const POSITIVE: f64 = ROUNDING + 17_591_917_608_960.0;
 
 /// A thread among those that share the words.
 struct Sharer {
@@ -65,10 +62,13 @@ impl Layout {
         b.barrier();
         let halves = self.halves(b, &sharer, first);
         let columns = self.add_halves(b, place, &sharer, &halves);
-        let carries = self.look_ahead_of_shares(b, place, &columns);
+        let (carries, carry) = self.look_ahead_of_shares(b, place, &columns);
         b.section("store");
         let index = b.mad_lo(sharer.share, self.share() * self.row_words(), word);
         let to = row(b);
+        if self.has_top() {
+            self.store_top(b, place, carry, to);
+        }
         let to = b.mad_wide(index, 4, to);
         for ((column, carries), half) in columns.iter().zip(carries).zip(0..) {
             for (&word, row) in column.words.iter().zip(0..) {
@@ -138,7 +138,7 @@ impl Layout {
         let first = b.mad_lo(sharer.share, self.segments() * self.share(), sharer.segment);
         let passed = b.mad_lo(first, 4, place.shared);
         let start = b.compare(Cmp::Eq, place.thread, 0);
-        let entering = b.copy(if self.is_balanced() { ENTERING } else { 0 });
+        let entering = b.copy(self.entering());
         b.guarded(start, true, |g| g.store_shared(&[entering], passed, self.passed()));
         let top = b.compare(Cmp::Eq, place.lane, 31);
         for (&(_, high), [_, segment]) in halves.iter().flatten().zip(rows.iter().flatten()) {
@@ -148,8 +148,8 @@ impl Layout {
         [0, 1].map(|half| self.add(b, place, passed, &halves[half], &rows[half]))
     }
 
-    /// For each half, in the lane with a row's number: the lanes of the row that a carry enters.
-    fn look_ahead_of_shares(self, b: &mut Builder, place: &Place, columns: &[Column; 2]) -> [R32; 2] {
+    /// For each half, in the lane with a row's number: the lanes of the row that a carry enters. Then the carry out of the last row.
+    fn look_ahead_of_shares(self, b: &mut Builder, place: &Place, columns: &[Column; 2]) -> ([R32; 2], Pred) {
         let warps = self.segments() * self.sharing();
         let warp = b.shr(place.thread, 5);
         let own = b.mad_lo(warp, 8, place.shared);
@@ -161,8 +161,8 @@ impl Layout {
         });
         b.barrier();
         // The rows of a share, one share after the other: those of low halves, then those of high halves.
-        let mut enters: Option<R32> = None;
-        [0, 1].map(|half| {
+        let mut leaving: Option<Pred> = None;
+        let carries = [0, 1].map(|half| {
             let mut mine: Option<R32> = None;
             for first in (0..warps).step_by(self.segments() as usize) {
                 let masks: Vec<R32> = (first..first + self.segments())
@@ -172,11 +172,12 @@ impl Layout {
                 let rows: Vec<[R32; 2]> = masks.chunks(2).map(|masks| [masks[0], masks[1]]).collect();
                 let (below, [generated, passed]) = through_segments(b, &rows);
                 let mut doubled = b.add(generated, generated);
-                if let Some(carry) = enters {
+                if let Some(leaves) = leaving {
+                    let carry = b.select(1, 0, leaves);
                     doubled = b.or(doubled, carry);
                 }
                 let (sum, leaves) = carry_out(b, doubled, generated, passed);
-                enters = Some(b.select(1, 0, leaves));
+                leaving = Some(leaves);
                 let into_rows = b.xor(sum, passed);
                 for (into, number) in into_segments(b, below, into_rows).into_iter().zip(first..) {
                     mine = Some(match mine {
@@ -190,18 +191,23 @@ impl Layout {
             }
             let mine = mine.expect("a segment at least");
             columns[half as usize].carries(b, place, sums[half as usize], mine)
-        })
+        });
+        (carries, leaving.expect("a segment at least"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{POSITIVE, ROUNDING};
+    use super::super::result::ROUNDING;
+    use crate::kernels::OperationShape;
+    use crate::kernels::transform::layout::Layout;
 
     /// The greatest coefficients of 12288 balanced digits of 16 bits are below the excess, and with it below 2⁴⁵.
     #[test]
     fn coefficients_of_the_most_digits_are_made_positive() {
-        let excess = (POSITIVE - ROUNDING) as u64;
+        let layout = Layout::of_doubles(OperationShape::square(196_608), None);
+        assert_eq!(layout.digits(), 12288);
+        let excess = (layout.rounding() - ROUNDING) as u64;
         assert_eq!(excess, (1 << 44) - (1 << 28));
         let greatest = (12288 + 3) << 30;
         assert!(greatest < excess && excess + greatest < 1 << 45);

@@ -23,7 +23,8 @@ pub use group::Split;
 pub use part::PartThread;
 
 use super::{
-    Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, long, tensor, warpgroup,
+    Abilities, Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, long, tensor,
+    warpgroup,
 };
 use crate::operation::{Group, Operation, Role};
 
@@ -51,7 +52,7 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: thread::fits,
         recipe: &With::<WarpSettings> {
-            spec: |shape, settings, asynchronous| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
                 Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous))
             },
             candidates: candidates::warps,
@@ -64,7 +65,7 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: |shape| shape.is_within_group(),
         recipe: &With::<WarpSettings> {
-            spec: |shape, settings, asynchronous| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
                 let mut spec = Linear::new(shape, None, asynchronous);
                 spec.warps = settings.warps.unwrap_or(4);
                 spec.split = Some(spec.usual_split());

@@ -7,6 +7,8 @@
 //! sequence.rs   lines and products one after the other, scratch memory between them
 //! linear.rs     operations in linear time
 //! parts.rs      parts of products: a product by `fft`, then lines
+//! wraparound.rs  products that a transform has modulo `Bⁿ + 1`, with their lower limbs
+//! unwrap.rs     the whole product from these
 //! doubling.rs   inverses by Newton's iteration: from short numbers to long ones
 //! division.rs   quotients and remainders by Newton's iteration
 //! estimate.rs   how often a divisor fits into a remainder
@@ -31,7 +33,9 @@ mod residues;
 mod root;
 mod sequence;
 mod source;
+mod unwrap;
 mod verdict;
+mod wraparound;
 
 use std::ops::RangeInclusive;
 
@@ -48,3 +52,4 @@ pub(super) use parts::ALGORITHM as PARTS;
 pub(super) use residues::ALGORITHM as RESIDUES;
 pub(super) use root::ALGORITHM as ROOTS;
 pub(super) use sequence::Shared;
+pub(super) use wraparound::{ALGORITHM as WRAPAROUND, SQUARES as WRAPAROUND_SQUARES};

@@ -4,11 +4,12 @@
 
 use warpmp_launch::Spec;
 
-use super::line::{CarryIn, Line, MOST_PACKED_LIMBS};
+use super::line::{CarryIn, Line, MOST_PACKED_LIMBS, Terms};
 use super::linear::sign;
 use super::sequence::{Steps, by_products};
+use super::source::Source;
 use crate::kernels::fft::large::Large;
-use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::kernels::{Abilities, Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
 /// Bits of the longer factor, at least.
@@ -24,7 +25,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "factors whose longer one has 2049 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
+    recipe: &by_products(|shape, settings, abilities| spec(shape, *settings, abilities)),
 };
 
 fn fits(shape: OperationShape) -> bool {
@@ -33,8 +34,8 @@ fn fits(shape: OperationShape) -> bool {
     product.max_bits() >= LEAST_BITS && Large::new(product).is_some()
 }
 
-fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
-    let steps = Steps::new(shape, settings);
+fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Box<dyn Spec> {
+    let steps = Steps::new(shape, settings, abilities);
     let [a, b] = [0, 1].map(|i| steps.operand(i));
     let longest = a.limbs.max(b.limbs);
     let mut steps = if longest <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
@@ -46,13 +47,13 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     let product = steps.product(a, b);
     if shape.operation == Operation::SignedMul {
         // With the bit patterns A, B and the signs s, t it is A·B − s·B·2^p − t·A·2^q modulo 2^(p+q).
-        let corrected = steps.reserve(result.row.limbs);
-        let correction = |i: usize, other: usize| {
-            steps.operand(other).source().up(steps.operand_bits(i)).kept_where(sign(&steps, i))
+        // A complement is a negative number less 1.
+        let less = |i: usize, other: usize| {
+            let row = steps.operand(other).source().up(steps.operand_bits(i));
+            Some(row.kept_where(sign(&steps, i)).turned())
         };
-        let [first, second] = [correction(0, 1), correction(1, 0)];
-        steps.line(Line::difference(product.source(), first, corrected.place(32 * corrected.limbs)));
-        steps.line(Line::difference(corrected.source(), second, result));
+        let rows = [less(0, 1), less(1, 0), Some(Source::constant(2))];
+        steps.line(Line::terms(product.source(), Terms { rows, multiple: None, words: None }, result));
         return steps.finish();
     }
     let product = product.source();

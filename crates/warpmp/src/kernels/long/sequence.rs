@@ -11,12 +11,15 @@ use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
 use super::line::{Line, Place};
 use super::source::{Number, Source};
+use super::unwrap::Unwrap;
 use crate::kernels::fft::large::Large;
-use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
+use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK, wrapped_limbs};
 use crate::kernels::tensor::{self, Tensor};
 use crate::kernels::transform::SHARED_MEMORY_FROM;
+use crate::kernels::warpgroup::{self, Warpgroup};
 use crate::kernels::{
-    FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, TensorSettings, With, candidates,
+    Abilities, FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, TensorSettings, WarpgroupSettings,
+    With, candidates,
 };
 
 /// The longer factor of a product has at least this many limbs here.
@@ -27,6 +30,9 @@ const TENSOR_LIMBS: [u32; 2] = [512, 416];
 
 /// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
 const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
+
+/// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured.
+const WRAPPED_LIMBS: [RangeInclusive<u32>; 3] = [1025..=1344, 2049..=2592, 4097..=4992];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;
@@ -44,6 +50,8 @@ const SECTOR_LIMBS: u32 = 8;
 pub(super) struct Steps {
     shape: OperationShape,
     settings: LongSettings,
+    /// What the kernels may use of the GPU.
+    abilities: Abilities,
     /// Are the steps for all lanes at once?
     is_shared: bool,
     /// Are the steps only for launches where this word for all lanes is not 0?
@@ -58,6 +66,8 @@ pub(super) struct Steps {
     used: u32,
     most: u32,
     counts: Counted,
+    /// What the first product modulo `Bⁿ + 1` from which a whole one is made tells of itself.
+    notes: Vec<(&'static str, String)>,
 }
 
 /// A specification with its rows, and the word for all lanes that tells whether it runs.
@@ -85,6 +95,7 @@ struct Counts {
 struct Long {
     sequence: Sequence,
     counts: Counted,
+    notes: Vec<(&'static str, String)>,
 }
 
 /// A specification that is launched for the first lane alone. The row that it leaves there serves every lane.
@@ -100,10 +111,11 @@ struct Conditional(Box<dyn Spec>);
 pub(super) struct Mark(u32);
 
 impl Steps {
-    pub(super) fn new(shape: OperationShape, settings: LongSettings) -> Self {
+    pub(super) fn new(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Self {
         Self {
             shape,
             settings,
+            abilities,
             is_shared: false,
             condition: None,
             has_long_blocks: false,
@@ -112,6 +124,7 @@ impl Steps {
             used: 0,
             most: 0,
             counts: Counted::default(),
+            notes: Vec::new(),
         }
     }
 
@@ -239,6 +252,9 @@ impl Steps {
         let longest = a.limbs.max(b.limbs);
         // Parts by `tensor` are of equal factors, which nobody asks for here.
         let is_whole = product.limbs == a.limbs + b.limbs;
+        if let Some(n) = self.wrapped(a, b, product.limbs) {
+            return self.multiply_wrapped([a, b], n, product);
+        }
         let by_tensor = is_whole && longest <= TENSOR_LIMBS[usize::from(a == b)];
         // A square transforms one factor; for `tensor` it is a product of two. A common one stays a product of two, too: only operands
         // of products can be common.
@@ -259,9 +275,7 @@ impl Steps {
         let shape = shape.truncated(product.limbs);
         let most = self.most_of_block();
         self.has_long_blocks |= longest > BLOCK_LIMBS && longest <= most;
-        let counts = self.counts();
-        counts.products += 1;
-        counts.longest = counts.longest.max(longest);
+        self.count_product(longest);
         let by_fft = |a: u32, b: u32| {
             let usual = Fft::new(shape, &FftSettings::default());
             // A product of unequal factors may have fewer points with complex coefficients.
@@ -299,6 +313,39 @@ impl Steps {
         product
     }
 
+    /// The lowest limbs of `a·b`, at least these.
+    fn low_product(&mut self, a: Number, b: Number, limbs: u32) -> Number {
+        let limbs = limbs.max(LEAST_LIMBS).next_multiple_of(SECTOR_LIMBS);
+        if limbs > a.limbs.min(b.limbs) {
+            return self.lower_product(a, b, limbs);
+        }
+        let factors = [a, b].map(|it| it.section(0, limbs));
+        let [x, y] = factors.map(|it| self.operand_shape(it));
+        let shape = OperationShape::low_product(x, y);
+        let within = factors.map(Number::within);
+        let spec: Box<dyn Spec> = if (tensor::PARTS.fits)(shape) {
+            Box::new(Tensor::within(shape, &self.tensor_settings(), within))
+        } else if self.abilities.warpgroups && (warpgroup::PARTS.fits)(shape) {
+            let products = self.is_shared.then_some(1);
+            Box::new(Warpgroup::within(shape, &WarpgroupSettings { products }, within))
+        } else {
+            return self.lower_product(factors[0], factors[1], limbs);
+        };
+        let low = self.reserve(limbs);
+        self.count_product(limbs);
+        self.push(spec, [factors[0], factors[1], low]);
+        low
+    }
+
+    /// Counts a product with a factor of so many limbs.
+    const fn count_product(&mut self, longest: u32) {
+        let counts = self.counts();
+        counts.products += 1;
+        if longest > counts.longest {
+            counts.longest = longest;
+        }
+    }
+
     /// A block takes several products, unless the first lane is launched alone.
     fn tensor_settings(&self) -> TensorSettings {
         let alone = self.is_shared.then_some(1);
@@ -314,9 +361,7 @@ impl Steps {
         let factors = if self.operand_shape(b).common && !self.operand_shape(a).common { [a, b] } else { [b, a] };
         let shapes = factors.map(|it| self.operand_shape(it));
         let spec = Tensor::cyclic(shapes, &self.tensor_settings(), factors.map(Number::within))?;
-        let counts = self.counts();
-        counts.products += 1;
-        counts.longest = counts.longest.max(n);
+        self.count_product(n);
         let product = self.reserve(n + ALIGNED_LIMBS);
         let [first, second] = factors;
         self.push(Box::new(spec), [first, second, product]);
@@ -346,12 +391,49 @@ impl Steps {
             (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), n + 1)
         };
         let [first, second] = factors.map(|it| self.row(it));
-        let counts = self.counts();
-        counts.products += 1;
-        counts.longest = counts.longest.max(n);
+        self.count_product(n);
         let product = self.reserve(limbs);
         self.push(spec, [first, second, product]);
         Some(product)
+    }
+
+    /// The limbs `n` if the lowest `limbs` limbs of `a·b` shall come from the product modulo `Bⁿ + 1`.
+    fn wrapped(&self, a: Number, b: Number, limbs: u32) -> Option<u32> {
+        let longest = a.limbs.max(b.limbs);
+        let in_block = longest <= self.most_of_block();
+        if self.is_shared || !in_block || !WRAPPED_LIMBS.iter().any(|it| it.contains(&longest)) {
+            return None;
+        }
+        let all = a.limbs + b.limbs;
+        let fits = |n: &u32| limbs == all || (all - n + 2..=*n).contains(&limbs);
+        wrapped_limbs(a.limbs, b.limbs).filter(fits)
+    }
+
+    /// `a·b` to a row, or the lower limbs that it has, from its lower limbs and from the product modulo `Bⁿ + 1`.
+    pub(super) fn multiply_wrapped(&mut self, [a, b]: [Number; 2], n: u32, product: Number) {
+        let mark = self.mark();
+        let is_square = a == b && !self.operand_shape(a).common;
+        let shape = if is_square {
+            OperationShape::square(32 * a.limbs)
+        } else {
+            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
+        };
+        let transform = Fft::wrapped(shape.truncated(product.limbs), n).expect("there is a division for these limbs");
+        if self.notes.is_empty() {
+            self.notes = transform.notes();
+        }
+        let is_signed = transform.is_balanced();
+        let above = a.limbs + b.limbs - n + u32::from(is_signed && product.limbs <= n);
+        let low = self.low_product(a, b, above);
+        let longest = a.limbs.max(b.limbs);
+        self.count_product(longest);
+        self.has_long_blocks |= longest > BLOCK_LIMBS;
+        let [a, b] = [a, b].map(|it| self.row(it));
+        self.push(Box::new(transform), if is_square { vec![a, product] } else { vec![a, b, product] });
+        let unwrap = Unwrap { low, result: product, modulus: n, above, is_signed };
+        let rows = unwrap.rows();
+        self.push(Box::new(unwrap), rows);
+        self.release(mark);
     }
 
     /// The limbs of the longest factor of a product that a block has.
@@ -384,7 +466,7 @@ impl Steps {
 
     /// The kernels.
     pub(super) fn finish(self) -> Box<dyn Spec> {
-        let Self { shape, has_long_blocks, whole_tiles, parts, most, counts, .. } = self;
+        let Self { shape, has_long_blocks, whole_tiles, parts, most, counts, notes, .. } = self;
         let own = parts.iter().map(|(spec, ..)| spec.scratch_limbs()).max().unwrap_or(0);
         let bound = |(spec, mut bindings, condition): Unbound| {
             if spec.scratch_limbs() > 0 {
@@ -400,7 +482,7 @@ impl Steps {
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
         let sequence = Sequence { name, rows, parts, scratch, whole_tiles: whole_tiles.is_some() };
-        Box::new(Long { sequence, counts })
+        Box::new(Long { sequence, counts, notes })
     }
 }
 
@@ -419,7 +501,8 @@ impl Spec for Long {
 
     fn notes(&self) -> Vec<(&'static str, String)> {
         let Counted { each, shared, conditional } = self.counts;
-        let mut notes = vec![("steps", each.in_words())];
+        let mut notes = self.notes.clone();
+        notes.push(("steps", each.in_words()));
         if shared.lines > 0 {
             notes.push(("once", format!("{}, for all lanes of a launch together", shared.in_words())));
         }
@@ -493,6 +576,8 @@ impl Spec for Conditional {
 }
 
 /// The way from an operation to kernels, where products by transforms do most of the work.
-pub(super) const fn by_products(spec: fn(OperationShape, &LongSettings, bool) -> Box<dyn Spec>) -> On<LongSettings> {
+pub(super) const fn by_products(
+    spec: fn(OperationShape, &LongSettings, Abilities) -> Box<dyn Spec>,
+) -> On<LongSettings> {
     On(Gpus { use_doubles: true, ..Gpus::from(SHARED_MEMORY_FROM) }, With { spec, candidates: candidates::long })
 }

@@ -11,10 +11,7 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::Place;
-use super::layout::{Coefficients, Layout};
-
-/// Enters the first word where coefficients with signs are made positive.
-pub(in crate::kernels) const ENTERING: u32 = 1 << 28;
+use super::layout::Layout;
 
 /// The low and the high word of a number.
 pub(in crate::kernels) type Halves = (R32, R32);
@@ -95,10 +92,7 @@ impl Layout {
         let passed = b.mad_lo(warp, 4, place.shared);
         let top = b.compare(Cmp::Eq, place.lane, 31);
         let start = b.compare(Cmp::Eq, place.thread, 0);
-        let entering = b.copy(match self.coefficients {
-            Coefficients::Real => 0,
-            Coefficients::Complex { .. } => ENTERING,
-        });
+        let entering = b.copy(self.entering());
         b.guarded(start, true, |g| g.store_shared(&[entering], passed, self.passed()));
         for (column, halves) in halves.iter().enumerate() {
             for (row, &(_, high)) in (0..).zip(halves) {
@@ -115,16 +109,11 @@ impl Layout {
                 self.add(b, place, passed, halves, &rows)
             })
             .collect();
-        let (carries, into_rows) = self.look_ahead(b, place, &columns, warp);
+        let (carries, carry) = self.look_ahead(b, place, &columns, warp);
         b.section("store");
         let to = row(b);
-        if self.coefficients == (Coefficients::Complex { has_top: true }) {
-            let at = self.passed() + 4 * self.segments() * self.rows();
-            let top = b.load_shared(Vector::V1, place.shared, at)[0];
-            let carry = b.bfe(into_rows, self.rows(), 1);
-            let top = b.add(top, carry);
-            let top = b.sub(top, ENTERING);
-            b.guarded(start, true, |g| g.store_global(Space::GlobalStream, &[top], to, 4 * self.limbs[2]));
+        if let Some(carry) = carry {
+            self.store_top(b, place, carry, to);
         }
         let to = b.mad_wide(place.thread, 4, to);
         for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
@@ -141,6 +130,17 @@ impl Layout {
                 }
             }
         }
+    }
+
+    /// Stores the limb above a result with a sign. `carry`: does one leave the last row?
+    pub(in crate::kernels) fn store_top(self, b: &mut Builder, place: &Place, carry: Pred, to: R64) {
+        let at = self.passed() + 4 * self.segments() * self.rows();
+        let top = b.load_shared(Vector::V1, place.shared, at)[0];
+        let carry = b.select(1, 0, carry);
+        let top = b.add(top, carry);
+        let top = b.sub(top, self.entering());
+        let one = b.compare(Cmp::Eq, place.thread, 0);
+        b.guarded(one, true, |g| g.store_global(Space::GlobalStream, &[top], to, 4 * self.limbs[2]));
     }
 
     /// Executes `write`, which has so many barriers of the block, in the threads that finish the product. The others wait there.
@@ -194,9 +194,9 @@ impl Layout {
         Column { words, generate, propagate }
     }
 
-    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters. Then the rows that a carry enters, with the
-    /// row above the last one.
-    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> (Vec<R32>, R32) {
+    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters. Then the carry out of the last row, where the
+    /// result has a limb above it.
+    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> (Vec<R32>, Option<Pred>) {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
         let own = b.mad_lo(warp, 8, place.shared);
         let mut sums = Vec::new();
@@ -213,8 +213,20 @@ impl Layout {
         let masks: Vec<[R32; 2]> = masks.chunks(2).map(|masks| [masks[0], masks[1]]).collect();
         let (below, [generated, passed]) = through_segments(b, &masks);
         let doubled = b.add(generated, generated);
-        let sum = b.add(doubled, passed);
+        let (sum, leaves) = if self.has_top() && self.rows() == 32 {
+            let (sum, leaves) = carry_out(b, doubled, generated, passed);
+            (sum, Some(leaves))
+        } else {
+            (b.add(doubled, passed), None)
+        };
         let into_rows = b.xor(sum, passed);
+        // With less than 32 rows the row above the last one is in the masks.
+        let carry = self.has_top().then(|| {
+            leaves.unwrap_or_else(|| {
+                let above = b.and(into_rows, 1 << (self.rows() % 32));
+                b.compare(Cmp::Ne, above, 0)
+            })
+        });
         let into = into_segments(b, below, into_rows);
         let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
             let mut mask = into[self.segment(0, number) as usize];
@@ -224,6 +236,6 @@ impl Layout {
             }
             column.carries(b, place, sum, mask)
         });
-        (carries.collect(), into_rows)
+        (carries.collect(), carry)
     }
 }

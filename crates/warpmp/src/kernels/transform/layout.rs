@@ -34,6 +34,9 @@ pub(in crate::kernels) const POINT_BYTES: u32 = 16;
 /// Bytes that an access to shared memory has at most. Places differ within this many bytes by whole pieces only.
 const PIECE_BYTES: u32 = 16;
 
+/// Digits of a factor of doubles, at least, if they are balanced.
+const BALANCED_DIGITS: u32 = 8192;
+
 /// The numbers that are transformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::kernels) enum Numbers {
@@ -82,6 +85,36 @@ impl Layout {
     /// Does a factor with these limbs have imaginary parts?
     pub(in crate::kernels) const fn is_complex(self, limbs: u32) -> bool {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
+    }
+
+    /// Are the upper digits of the polynomials of factors real? Then only lower digits of the first part have imaginary parts.
+    pub(in crate::kernels) const fn has_real_upper_half(self) -> bool {
+        let [a, b, _] = self.limbs;
+        let limbs = if a > b { a } else { b };
+        4 * limbs < 3 * self.digits()
+    }
+
+    /// How many products of digits a coefficient of complex polynomials lacks, at most: modulo `x^2d + 1` they come back with another sign.
+    pub(in crate::kernels) const fn returning(self) -> u32 {
+        match self.coefficients {
+            Coefficients::Real => 0,
+            Coefficients::Complex { .. } => (2 * (self.limbs[0] + self.limbs[1])).saturating_sub(2 * self.digits()),
+        }
+    }
+
+    /// Has a result with a sign a limb above it?
+    pub(in crate::kernels) const fn has_top(self) -> bool {
+        matches!(self.coefficients, Coefficients::Complex { has_top: true })
+    }
+
+    /// Are digits balanced? Then coefficients have signs.
+    pub(in crate::kernels) const fn is_balanced(self) -> bool {
+        matches!(self.numbers, Numbers::Doubles) && self.digits() >= BALANCED_DIGITS
+    }
+
+    /// Enters the first word where coefficients with signs are made positive. A word has two coefficients of digits of 16 bits.
+    pub(in crate::kernels) const fn entering(self) -> u32 {
+        if self.is_balanced() { 1 << 28 } else { self.returning() << 16 }
     }
 
     /// Threads that transform a part.

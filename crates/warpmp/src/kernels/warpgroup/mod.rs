@@ -27,7 +27,7 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::tensor::multiplication::Multiplication;
+use super::tensor::multiplication::{Multiplication, Within};
 use super::tensor::part;
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, WarpgroupSettings, With, candidates, piece};
 use layout::{LIMBS, Layout};
@@ -107,7 +107,15 @@ impl Warpgroup {
     /// # Panics
     /// If the factors are too short or too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &WarpgroupSettings) -> Self {
-        let multiplication = Multiplication::of(shape);
+        Self::of(Multiplication::of(shape), settings)
+    }
+
+    /// The same for factors in longer rows.
+    pub(super) fn within(shape: OperationShape, settings: &WarpgroupSettings, within: [Option<Within>; 2]) -> Self {
+        Self::of(Multiplication::of(shape).within(within), settings)
+    }
+
+    fn of(multiplication: Multiplication, settings: &WarpgroupSettings) -> Self {
         let [a, b, _] = multiplication.limbs();
         assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
         Self { multiplication, layout: Layout::of(a.max(b)), products: settings.products.unwrap_or(16).clamp(1, 32) }
@@ -150,7 +158,8 @@ impl Warpgroup {
         place.clear(b);
         b.barrier();
         let from = self.operands(b, ports, &place, product);
-        place.fetch(b, [la, lb], from);
+        let pieces = multiplication.pieces();
+        place.fetch(b, [la, lb], pieces, from);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
@@ -162,7 +171,7 @@ impl Warpgroup {
             let more = b.compare(Cmp::Lt, next, end);
             b.if_(more, |b| {
                 let from = self.operands(b, ports, &place, next);
-                place.fetch(b, [la, lb], from);
+                place.fetch(b, [la, lb], pieces, from);
             });
             b.section("multiply");
             let sums = place.multiply(b);
@@ -183,7 +192,7 @@ impl Warpgroup {
     fn operands(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> [R64; 2] {
         [0, 1].map(|i| {
             let row = self.multiplication.factor(b, ports, product, i);
-            b.mad_wide(place.thread, 4 * piece(self.multiplication.limbs()[i]), row)
+            b.mad_wide(place.thread, 4 * self.multiplication.pieces()[i], row)
         })
     }
 }

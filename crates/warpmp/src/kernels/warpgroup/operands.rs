@@ -4,7 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::layout::{A, ROW_BYTES};
-use super::{Place, THREADS, piece};
+use super::{Place, THREADS};
 
 impl Place {
     /// Writes zeros to the places of the operands, and to the slot below the first warp.
@@ -18,10 +18,10 @@ impl Place {
         }
     }
 
-    /// Starts to copy the operands of a product. The thread's first pieces are at `from`.
-    pub(super) fn fetch(&self, b: &mut Builder, limbs: [u32; 2], from: [R64; 2]) {
+    /// Starts to copy the operands of a product, in pieces of so many limbs. The thread's first pieces are at `from`.
+    pub(super) fn fetch(&self, b: &mut Builder, limbs: [u32; 2], pieces: [u32; 2], from: [R64; 2]) {
         for (operand, start) in [(0, A + 16), (1, self.layout.b())] {
-            let width = piece(limbs[operand]);
+            let width = pieces[operand];
             let pieces = limbs[operand] / width;
             for start_piece in (0..pieces).step_by(THREADS as usize) {
                 let mut to = b.mad_lo(self.thread, 4 * width, self.shared);
