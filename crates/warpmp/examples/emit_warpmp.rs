@@ -345,6 +345,10 @@ const FFT_BLOCKS: &[(&str, usize, u32)] = &[
     ("fft-wraparound", 40960, 255),
     ("fft-wraparound", 73728, 255),
     ("fft-wraparound", 147_456, 255),
+    ("fft-wraparound", 57344, 255),
+    ("fft-wraparound", 114_688, 255),
+    ("fft-wraparound", 180_000, 255),
+    ("fft-wraparound", 212_992, 255),
 ];
 
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {

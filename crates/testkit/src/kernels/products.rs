@@ -1,5 +1,7 @@
 //! Products and squares against the oracle.
 
+use std::fmt::Debug;
+
 use super::{Named, algorithm, launch};
 use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
@@ -20,11 +22,16 @@ pub fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, pattern: Patt
         let operand = shape.operands()[i];
         Operands::generate(pattern, if operand.common { 1 } else { lanes }, operand.bits as usize, seed)
     };
-    check_rows(spec, shape, [draw(0, 7), draw(1, 8)].map(|it| it.limbs), lanes)
+    check_rows(spec, shape, &[draw(0, 7), draw(1, 8)].map(|it| it.limbs), (lanes, &pattern))
 }
 
-/// The same for rows of limbs.
-pub fn check_rows(spec: &dyn Spec, shape: OperationShape, rows: [Vec<u32>; 2], lanes: usize) -> Counters {
+/// The same for rows of limbs; `about` tells of them where a product is wrong.
+pub fn check_rows(
+    spec: &dyn Spec,
+    shape: OperationShape,
+    rows: &[Vec<u32>; 2],
+    (lanes, about): (usize, &dyn Debug),
+) -> Counters {
     let [la, lb, lc] = shape.limbs().map(|limbs| limbs as usize);
     let lane = |i: usize, limbs: usize, lane: usize| {
         let lane = if shape.operands()[i].common { 0 } else { lane };
@@ -34,7 +41,7 @@ pub fn check_rows(spec: &dyn Spec, shape: OperationShape, rows: [Vec<u32>; 2], l
     let launched = launch(spec, &operands, &[lc as u32], lanes);
     for (number, product) in launched.results[0].chunks(lc).enumerate() {
         let expected = oracle::mul(&lane(0, la, number), &lane(1, lb, number), lc);
-        assert_eq!(product, expected, "{} lane {number}", spec.name());
+        assert_eq!(product, expected, "{} lane {number} {about:?}", spec.name());
     }
     launched.counters
 }

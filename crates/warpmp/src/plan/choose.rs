@@ -97,9 +97,11 @@ impl Request<'_> {
                 self.shared_bytes
             ));
         }
+        // Where the chosen one is slow with doubles, too, there is no better one.
+        let is_better = comparable(table, algorithm);
         let passed_over = |row: &&Row| {
             let other = find(&row.algorithm).filter(|it| it.name != algorithm.name && (is_long || !row.long_quotients));
-            other.as_ref().is_some_and(|it| serves(it) && !comparable(table, it))
+            is_better && other.as_ref().is_some_and(|it| serves(it) && !comparable(table, it))
         };
         if let (None, Some(row)) = (self.asked, rows().find(passed_over)) {
             let (name, capability) = (&row.algorithm, self.capability);

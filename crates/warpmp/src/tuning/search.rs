@@ -1,5 +1,8 @@
 //! What to measure: sizes, batch counts, and at each of them every algorithm with its settings.
 
+use std::collections::HashMap;
+use std::time::Instant;
+
 use rayon::prelude::*;
 
 use super::WHOLE_BITS;
@@ -16,6 +19,13 @@ pub struct Candidate {
     pub settings: Settings,
     /// The name of the kernel that it comes to.
     pub kernel: String,
+}
+
+impl Candidate {
+    /// Is it compiled and measured now? Default settings are in any case, others until then.
+    pub fn is_due(&self, until: Instant) -> bool {
+        self.settings == Settings::default() || Instant::now() < until
+    }
 }
 
 /// How many lanes a batch has.
@@ -115,14 +125,12 @@ impl Grid {
     #[must_use]
     pub fn with_limits(mut self, operation: Operation, fitting: impl Fn(usize) -> Vec<&'static str>) -> Self {
         if operation.group() != Group::Product && !is_power(operation) {
-            let mut before = fitting(32);
-            for bits in (64..=WHOLE_BITS).step_by(32) {
-                let now = fitting(bits);
-                if before.iter().any(|name| !now.contains(name)) {
-                    self.bits.push(bits - 32);
-                }
-                before = now;
+            // Some take every fourth limb only: the widest one of all counts.
+            let mut widest: HashMap<&'static str, usize> = HashMap::new();
+            for bits in (32..=WHOLE_BITS).step_by(32) {
+                widest.extend(fitting(bits).into_iter().map(|name| (name, bits)));
             }
+            self.bits.extend(widest.into_values().filter(|bits| *bits < WHOLE_BITS));
         }
         self.bits.retain(|bits| !fitting(*bits).is_empty());
         self.bits.sort_unstable();
@@ -196,6 +204,7 @@ pub fn make_valid(role: Role, shape: Shape, limbs: &mut [u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Register;
 
     #[test]
     fn lanes_of_a_width() {
@@ -227,6 +236,17 @@ mod tests {
         };
         let grid = Grid::full(Operation::Add).with_limits(Operation::Add, fitting);
         assert_eq!(grid.bits[8..], [2048, 3072, 3200, 4096, 8192, 16384, 32768, 64000]);
+    }
+
+    /// `tensor` has parts of products of every fourth limb, and that makes no width more.
+    #[test]
+    fn gaps_of_algorithms_are_not_measured() {
+        for operation in [Operation::MulHi, Operation::MulLo] {
+            let register = Register::shipped();
+            let fitting = |bits| register.fitting(operation, &operands(operation, bits, 1)).unwrap();
+            let grid = Grid::full(operation).with_limits(operation, fitting);
+            assert!(grid.bits.len() <= 24 && grid.bits.contains(&12288), "{operation}: {:?}", grid.bits);
+        }
     }
 
     #[test]

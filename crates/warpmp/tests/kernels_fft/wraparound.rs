@@ -11,19 +11,21 @@ use warpmp_testkit::kernels::products::{check, check_rows, check_square, shape};
 
 const NAME: &str = "fft-wraparound";
 
-/// On a GPU of this compute capability.
+/// On a GPU of this compute capability, with the longest blocks.
 fn spec(shape: OperationShape, capability: u32) -> Box<dyn Spec> {
     let algorithm = algorithm(shape.operation, NAME);
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, &Settings::default(), Abilities::of(capability)).unwrap()
+    let blocks = Settings { levels: Some(1), ..Settings::default() };
+    algorithm.spec(shape, &blocks, Abilities::of(capability)).unwrap()
 }
 
 /// The shortest and the longest factors of each transform, and some between them.
 #[test]
 fn every_transform() {
     let lengths = [
-        8193, 8224, 9000, 12256, 16385, 18432, 24544, 32769, 40960, 49120, 65537, 73728, 81920, 98272, 131_073,
-        140_001, 147_456, 196_576,
+        8193, 8224, 9000, 12256, 16385, 18432, 24544, 32769, 40960, 49120, 49_184, 57_344, 65_504, 65537, 73728, 81920,
+        98272, 98_336, 114_688, 131_040, 131_073, 140_001, 147_456, 163_840, 163_872, 180_000, 196_576, 196_640,
+        212_992, 229_344,
     ];
     for bits in lengths {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot] {
@@ -75,7 +77,7 @@ fn signs() {
                 row[bits / 32 - 1] = top;
                 row
             });
-            check_rows(&*spec(shape, 80), shape, rows, 1);
+            check_rows(&*spec(shape, 80), shape, &rows, (1, &top));
         }
     }
 }
@@ -89,6 +91,10 @@ fn unequal_lengths() {
         [40000, 30000],
         [25800, 40000],
         [70000, 65000],
+        [60_000, 40_000],
+        [120_000, 98_304],
+        [190_000, 163_840],
+        [229_344, 196_608],
         [98272, 33000],
         [140_000, 130_000],
     ] {

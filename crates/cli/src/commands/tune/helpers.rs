@@ -16,7 +16,6 @@ use std::{
 
 use warpmp::{
     Operation, Plan, Session,
-    kernels::Settings,
     tuning::{self, Table, Work},
 };
 
@@ -146,10 +145,10 @@ pub(super) fn compile(session: &Session, works: &[Work], part: Part, budget: Dur
         for &bits in &grid.bits {
             turn += 1;
             let shapes = tuning::operands(*operation, bits, 1);
-            let candidates = super::candidates(*operation, bits, device.info())?;
+            let candidates = crate::engine::register().candidates(*operation, &shapes, device.info())?;
             for candidate in candidates.iter().zip(turn..).filter(|(_, number)| part.has(*number)).map(|(it, _)| it) {
                 interrupt::check()?;
-                if candidate.settings != Settings::default() && Instant::now() > end {
+                if !candidate.is_due(end) {
                     continue;
                 }
                 let table = Table::of_one(*operation, device.info().capability, candidate);

@@ -20,9 +20,8 @@ use std::{
 use warpmp::{
     EngineKind, Operation, Session,
     device::DeviceInfo,
-    tuning::{self, Candidate, Grid, Search, Table, Timing, Watch, Work},
+    tuning::{self, Grid, Search, Table, Timing, Watch, Work},
 };
-use warpmp_papers::kernels::MULTIPLICATIONS;
 
 pub(crate) use self::error::TuneError;
 use self::helpers::Helpers;
@@ -38,15 +37,12 @@ use crate::{
 };
 
 /// How long the driver may compile and the GPU run; what is not measured by then has its default settings alone.
-const FULL: Duration = Duration::from_secs(240);
+const FULL: Duration = Duration::from_secs(270);
 const QUICK: Duration = Duration::from_secs(50);
 
 /// Runs of each candidate that may be the fastest.
 const FULL_RUNS: usize = 9;
 const QUICK_RUNS: usize = 5;
-
-/// Bits of the longest operands for which algorithms are measured that are a default nowhere: the compiler takes seconds for their longer kernels.
-const LONGEST_OF_OTHERS: usize = 8192;
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
@@ -89,7 +85,7 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let helpers = Helpers::start(args, &session);
     let progress = Progress::new(Some(STEPS), "measurements", args.progress.quiet);
     let mut watch = Watching { progress, helpers };
-    let found = Search { works: &works, budget, runs, measures }.run(session, &mut watch)?;
+    let found = Search { works: &works, budget, runs }.run(session, &mut watch)?;
     drop(watch);
     let measured = table(&info, &found.timings, &place.table);
     measured.check(&engine::register()).map_err(TablesError::from)?;
@@ -132,18 +128,6 @@ fn grid(operation: Operation, args: &Tune) -> Grid {
     grid.bits.dedup();
     grid.bits.retain(|bits| !fitting(operation, *bits).is_empty());
     grid
-}
-
-/// Is a candidate measured at a width?
-fn measures(candidate: &Candidate, bits: usize) -> bool {
-    bits <= LONGEST_OF_OTHERS || MULTIPLICATIONS.iter().all(|it| it.name != candidate.algorithm)
-}
-
-/// The candidates that are measured at a width.
-fn candidates(operation: Operation, bits: usize, info: &DeviceInfo) -> Result<Vec<Candidate>> {
-    let mut all = engine::register().candidates(operation, &tuning::operands(operation, bits, 1), info)?;
-    all.retain(|it| measures(it, bits));
-    Ok(all)
 }
 
 /// The algorithms that take operands of so many bits.

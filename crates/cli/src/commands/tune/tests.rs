@@ -130,19 +130,3 @@ fn a_broken_table_is_no_obstacle() {
     let found = found(&[512], &[1000]);
     assert_eq!(table(&info(), &found.timings, &place).rows.keys().collect::<Vec<_>>(), ["mul"]);
 }
-
-/// An algorithm that is a default nowhere is measured for short operands only.
-#[test]
-fn algorithms_of_the_papers_are_measured_where_they_are_short() {
-    let names = |bits: usize| -> Vec<&str> {
-        let mut names: Vec<&str> =
-            super::candidates(Operation::Mul, bits, &info()).unwrap().iter().map(|it| it.algorithm).collect();
-        names.dedup();
-        names
-    };
-    for (name, bits, is_measured) in
-        [("comba", 8192, true), ("comba", 12288, false), ("toom-8", 65536, true), ("fft-wraparound", 40960, true)]
-    {
-        assert_eq!(names(bits).contains(&name), is_measured, "{name}, {bits} bits");
-    }
-}

@@ -7,7 +7,7 @@ use warpmp::{
     Operation, Session,
     device::DeviceInfo,
     kernels::Settings,
-    tuning::{Found, Table, Timing, Work, ranking},
+    tuning::{self, Found, Table, Timing, Work, ranking},
 };
 
 use crate::{
@@ -26,7 +26,11 @@ pub(super) fn dry_run(session: &Session, works: &[Work], table: &Path) -> Result
     for Work { operation, grid } in works {
         let operation = *operation;
         for &bits in &grid.bits {
-            let candidates = super::candidates(operation, bits, device.info())?;
+            let candidates = crate::engine::register().candidates(
+                operation,
+                &tuning::operands(operation, bits, 1),
+                device.info(),
+            )?;
             let lanes = grid.lanes(operation, bits, free_bytes);
             let lanes: Vec<String> = lanes.iter().map(ToString::to_string).collect();
             cells.push(vec![operation.to_string(), bits.to_string(), candidates.len().to_string(), lanes.join(" ")]);

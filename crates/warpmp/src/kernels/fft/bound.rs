@@ -53,7 +53,7 @@ impl Layout {
         let mut passes = Vec::new();
         let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
         // A first pass of real digits makes fewer errors, and one whose upper digits are real.
-        let first = match (self.parts, has_complex, self.has_real_upper_half()) {
+        let first = match (self.parts, has_complex, self.has_real_upper_part()) {
             (1, false, _) => 11.8,
             (1, true, true) => 12.4,
             (_, _, _) => 13.98,
@@ -83,7 +83,8 @@ impl Layout {
             (2, false, true) => 2.95,
             (2, true, false) => 3.8,
             (2, true, true) => 4.3,
-            (parts, _, _) => remainders_error(parts),
+            (parts, _, false) => remainders_error(parts),
+            (parts, _, true) => remainders_error(parts) + 0.35,
         }
     }
 

@@ -53,7 +53,7 @@ impl Layout {
 
     /// The first pass of some factors. `factors`: their addresses and their limbs.
     pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, factors: &[(R64, u32)], start: &Start<'_>) {
-        if self.coefficients != Coefficients::Real && !self.has_real_upper_half() {
+        if self.coefficients != Coefficients::Real && !self.has_real_upper_part() {
             for (&factor, &region) in factors.iter().zip(start.regions) {
                 self.first_pass_of_complex(b, place, factor, (region, start.selector));
             }
@@ -76,13 +76,21 @@ impl Layout {
                 self.read(b, place, (row, first), selector)
             } else {
                 let real: Vec<Vec<R32>> = (0..self.parts).map(|_| (0..RADIX).map(|_| b.register()).collect()).collect();
+                let imaginary: Vec<R32> =
+                    (0..self.imaginary(first).max(self.imaginary(second))).map(|_| b.copy(0)).collect();
                 let read = |b: &mut Builder, limbs| {
                     let read = self.read(b, place, (row, limbs), selector);
                     assign(b, &real.concat(), &read.real.concat());
+                    for (i, &word) in imaginary.iter().enumerate() {
+                        match read.imaginary.get(i) {
+                            Some(&digit) => b.set(word, digit),
+                            None => b.set(word, 0),
+                        }
+                    }
                 };
                 let is_second = b.compare(Cmp::Eq, region, regions[1]);
                 b.if_else(is_second, |b| read(b, second), |b| read(b, first));
-                Words { real, imaginary: Vec::new(), limbs: first }
+                Words { real, imaginary, limbs: first }
             };
             self.first_pass(b, place, &[words], &Start { regions: &[region], node, selector });
             let again = b.compare(Cmp::Ne, region, regions[1]);
@@ -100,7 +108,7 @@ impl Layout {
         (row, limbs): (R64, u32),
         (region, selector): (R32, R32),
     ) {
-        let read = |b: &mut Builder, row, limbs| self.read_parts(b, place, (row, limbs), selector).swap_remove(0);
+        let read = |b: &mut Builder, row, limbs| self.read(b, place, (row, limbs), selector).real.swap_remove(0);
         let half = self.digits() / 2;
         let real = read(b, row, limbs);
         let roots: Vec<Root> = tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
@@ -127,17 +135,9 @@ impl Layout {
         }
     }
 
-    /// The words of a factor that have the digits of the thread.
+    /// The words of a factor that have the digits of the thread. Words above the factor are zero. For balanced digits a word has the digit and the
+    /// digit below.
     fn read(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Words {
-        let mut real = self.read_parts(b, place, (row, limbs), selector);
-        let imaginary = if self.is_complex(limbs) { real.split_off(self.parts as usize).concat() } else { Vec::new() };
-        Words { real, imaginary, limbs }
-    }
-
-    /// The words of a factor that have the digits of the thread: by the multiple of `points`, then by that of the
-    /// threads. Words above the factor are zero. For balanced digits a word has the digit and the digit below. Of a factor with imaginary
-    /// digits those that there are follow the parts.
-    fn read_parts(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Vec<Vec<R32>> {
         b.section("digits");
         let pair = b.shr(place.thread, 1);
         let from = b.mad_wide(pair, 4, row);
@@ -151,15 +151,18 @@ impl Layout {
             let below = self.read_below(b, pair, from, [first, limbs]);
             b.prmt(below, word, selector)
         };
-        let real = (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect());
-        let mut words: Vec<Vec<R32>> = real.collect();
-        if self.is_complex(limbs) && self.has_real_upper_half() {
-            // The digit above the last one of balanced digits may be 1.
-            let above = limbs - self.digits() / 2 + u32::from(self.is_balanced());
-            let imaginary = above.div_ceil(half);
-            words.push((0..imaginary).map(|i| read(self.parts, i)).collect());
+        let real = (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect()).collect();
+        Words { real, imaginary: (0..self.imaginary(limbs)).map(|i| read(self.parts, i)).collect(), limbs }
+    }
+
+    /// Imaginary digits of the first part that a thread has of a factor with these limbs, if upper digits are real. The digit above the last one of balanced
+    /// digits may be 1.
+    fn imaginary(self, limbs: u32) -> u32 {
+        if self.coefficients == Coefficients::Real || !self.has_real_upper_part() {
+            return 0;
         }
-        words
+        let above = (limbs + u32::from(self.is_balanced())).saturating_sub(self.digits() / 2);
+        above.div_ceil(self.threads() / 2)
     }
 
     /// The word below word `first` of a thread, or zero where the factor has none.
@@ -188,7 +191,8 @@ impl Layout {
             return words.real.iter().map(|words| OffsetDigit::all_unsigned(b, words, selector)).collect();
         }
         // The last digit of all stays unsigned.
-        let at_top = (2 * words.limbs == self.digits()).then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
+        let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty();
+        let at_top = is_last.then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
         let words = &words.real;
         let last = words.len() * words[0].len() - 1;
         let mut number = 0..;
@@ -234,7 +238,11 @@ impl Layout {
                 } else {
                     let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
                     let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
-                    remainders(b, &digits, &powers)
+                    let mut x = remainders(b, &digits, &powers);
+                    for (x, &imaginary) in x.iter_mut().zip(&imaginary) {
+                        x.im = b.add_f64(imaginary, x.im);
+                    }
+                    x
                 };
                 b.section("forward 1");
                 let roots = roots.get_or_insert_with(|| {

@@ -9,7 +9,7 @@
 use super::{BLOCK_LIMBS, DIGIT_BITS};
 use crate::kernels::OperationShape;
 use crate::kernels::transform::angle::{Angle, QUARTER};
-use crate::kernels::transform::layout::{Coefficients, Layout, Numbers};
+use crate::kernels::transform::layout::{Coefficients, Layout, Numbers, most_imaginary};
 use crate::kernels::transform::limbs;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
@@ -32,12 +32,17 @@ const DIVISIONS: [[u32; 2]; 12] = [
 pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 
 /// The divisions of products modulo `Bⁿ + 1` from which a product is made: `n` limbs have as many digits.
-const WRAPPED_DIVISIONS: [[u32; 2]; 5] = [[1, 512], [1, 1024], [1, 2048], [2, 2048], [2, 4096]];
+const WRAPPED_DIVISIONS: [[u32; 2]; 9] =
+    [[1, 512], [1, 1024], [1, 2048], [3, 1024], [2, 2048], [3, 2048], [2, 4096], [5, 2048], [6, 2048]];
 
 /// The limbs `n` of the shortest product modulo `Bⁿ + 1` from which a product of factors of these limbs can be made.
 pub(in crate::kernels) fn wrapped_limbs(a: u32, b: u32) -> Option<u32> {
-    let fits = |n: &u32| *n < a + b && 4 * a.max(b) < 3 * n;
-    WRAPPED_DIVISIONS.into_iter().map(|[parts, points]| parts * points).find(fits)
+    let fits = |[parts, points]: &[u32; 2]| {
+        let n = parts * points;
+        n < a + b && 2 * a.max(b) < n + most_imaginary(*parts, *points)
+    };
+    // Of two transforms the longer one leaves a shorter product of lower limbs.
+    WRAPPED_DIVISIONS.into_iter().rfind(fits).map(|[parts, points]| parts * points)
 }
 
 impl Layout {
@@ -81,11 +86,37 @@ impl Layout {
         let [a, b, c] = limbs(shape);
         let coefficients = Coefficients::Complex { has_top: c > n };
         let layout = Self { limbs: [a, b, c.min(n)], parts, points, coefficients, ..Self::of_doubles(shape, None) };
-        (layout.has_real_upper_half() && layout.is_exact()).then_some(layout)
+        (layout.has_real_upper_part() && layout.is_exact()).then_some(layout)
     }
 
     /// The roots of the table: their angles and divisors.
     pub(super) fn roots(self) -> Vec<(Angle, u32)> {
         self.angles().into_iter().map(|angle| (angle, 1)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::OperandShape;
+
+    /// Coefficients of the longest factors that wrap around are positive with the excess, and below 2⁴⁶.
+    #[test]
+    fn coefficients_that_lack_products_are_made_positive() {
+        let greatest_product = u64::from(u16::MAX).pow(2);
+        for [parts, points] in WRAPPED_DIVISIONS {
+            let n = parts * points;
+            let limbs = u32::midpoint(n, most_imaginary(parts, points)) - 1;
+            let factor = OperandShape::each(32 * limbs);
+            let layout = Layout::of_wrapped_doubles(OperationShape::product(factor, factor), n).unwrap();
+            if layout.is_balanced() {
+                // `shares.rs` has these.
+                continue;
+            }
+            let [digits, returning] = [2 * limbs, layout.returning()].map(u64::from);
+            assert_eq!(returning, 2 * digits - u64::from(2 * n));
+            let excess = u64::from(layout.entering()) * u64::from(u16::MAX);
+            assert!(returning * greatest_product <= excess && digits * greatest_product + excess < 1 << 46);
+        }
     }
 }

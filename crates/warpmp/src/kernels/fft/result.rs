@@ -8,9 +8,10 @@
 //! integers. The bits of the sum are those of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below `2⁴⁴ + 2⁶⁰`, so its
 //! upper half is below 2²⁹.
 //!
-//! Coefficients modulo `x^2d + 1` have signs. One is below `2¹²·(2¹⁶ − 1)² < e = 2⁴⁴ − 2²⁸` in magnitude for up to 4096 digits. It becomes `c + e`, as
-//! in `shares.rs`: below 2⁴⁵, the upper half of a pair below 2³⁰, and 2²⁸ that enters the first word makes the sum greater by `2²⁸·Bⁿ`. So the limb above
-//! `n` words, less 2²⁸, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its magnitude is below `2²⁸·(1 + 2⁻¹⁶)·Bⁿ`.
+//! Coefficients modulo `x^2d + 1` have signs: at most `r` products of digits come back to one with the other sign (`Layout::returning`), and at most 6142 do not. So `c` is
+//! above `−r·(2¹⁶ − 1)²`. It becomes `c + e` for `e = r·2¹⁶·(2¹⁶ − 1)`, as in `shares.rs`: positive and below 2⁴⁶, the upper half of a pair below 2³¹, and `E = r·2¹⁶` that
+//! enters the first word makes the sum greater by `E·Bⁿ`. So the limb above `n` words, less `E`, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its
+//! magnitude is below `2²⁹·Bⁿ`.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 

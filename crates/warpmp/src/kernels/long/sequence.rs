@@ -327,7 +327,7 @@ impl Steps {
             Box::new(Tensor::within(shape, &self.tensor_settings(), within))
         } else if self.abilities.warpgroups && (warpgroup::PARTS.fits)(shape) {
             let products = self.is_shared.then_some(1);
-            Box::new(Warpgroup::within(shape, &WarpgroupSettings { products }, within))
+            Box::new(Warpgroup::within(shape, WarpgroupSettings { products }, within))
         } else {
             return self.lower_product(factors[0], factors[1], limbs);
         };

@@ -37,6 +37,14 @@ const PIECE_BYTES: u32 = 16;
 /// Digits of a factor of doubles, at least, if they are balanced.
 const BALANCED_DIGITS: u32 = 8192;
 
+/// The same of complex polynomials, at most, if they are not.
+const MOST_UNSIGNED_DIGITS: u32 = 6144;
+
+/// Imaginary digits of a factor, and one more: see [`has_real_upper_part`](Layout::has_real_upper_part).
+pub(in crate::kernels) const fn most_imaginary(parts: u32, points: u32) -> u32 {
+    if parts == 1 { points / 2 } else { points }
+}
+
 /// The numbers that are transformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::kernels) enum Numbers {
@@ -87,11 +95,11 @@ impl Layout {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
     }
 
-    /// Are the upper digits of the polynomials of factors real? Then only lower digits of the first part have imaginary parts.
-    pub(in crate::kernels) const fn has_real_upper_half(self) -> bool {
+    /// Have only coefficients of the first part imaginary digits, and of a single part only those of the lower half?
+    pub(in crate::kernels) const fn has_real_upper_part(self) -> bool {
         let [a, b, _] = self.limbs;
         let limbs = if a > b { a } else { b };
-        4 * limbs < 3 * self.digits()
+        2 * limbs < self.digits() + most_imaginary(self.parts, self.points)
     }
 
     /// How many products of digits a coefficient of complex polynomials lacks, at most: modulo `x^2d + 1` they come back with another sign.
@@ -109,7 +117,13 @@ impl Layout {
 
     /// Are digits balanced? Then coefficients have signs.
     pub(in crate::kernels) const fn is_balanced(self) -> bool {
-        matches!(self.numbers, Numbers::Doubles) && self.digits() >= BALANCED_DIGITS
+        let [a, b, _] = self.limbs;
+        let limbs = if a > b { a } else { b };
+        match (self.numbers, self.coefficients) {
+            (Numbers::Residues(_), _) => false,
+            (Numbers::Doubles, Coefficients::Real) => self.digits() >= BALANCED_DIGITS,
+            (Numbers::Doubles, Coefficients::Complex { .. }) => 2 * limbs > MOST_UNSIGNED_DIGITS,
+        }
     }
 
     /// Enters the first word where coefficients with signs are made positive. A word has two coefficients of digits of 16 bits.

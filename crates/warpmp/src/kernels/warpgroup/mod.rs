@@ -107,15 +107,15 @@ impl Warpgroup {
     /// # Panics
     /// If the factors are too short or too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &WarpgroupSettings) -> Self {
-        Self::of(Multiplication::of(shape), settings)
+        Self::of(Multiplication::of(shape), *settings)
     }
 
     /// The same for factors in longer rows.
-    pub(super) fn within(shape: OperationShape, settings: &WarpgroupSettings, within: [Option<Within>; 2]) -> Self {
+    pub(super) fn within(shape: OperationShape, settings: WarpgroupSettings, within: [Option<Within>; 2]) -> Self {
         Self::of(Multiplication::of(shape).within(within), settings)
     }
 
-    fn of(multiplication: Multiplication, settings: &WarpgroupSettings) -> Self {
+    fn of(multiplication: Multiplication, settings: WarpgroupSettings) -> Self {
         let [a, b, _] = multiplication.limbs();
         assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
         Self { multiplication, layout: Layout::of(a.max(b)), products: settings.products.unwrap_or(16).clamp(1, 32) }

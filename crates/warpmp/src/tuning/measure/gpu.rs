@@ -9,7 +9,6 @@ use warpmp_device::{Device, Stream};
 use super::{Bench, Watch, check};
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
-use crate::kernels::Settings;
 use crate::memory::DeviceBatch;
 use crate::operation::{Operation, Role};
 use crate::plan::Plan;
@@ -243,8 +242,7 @@ impl Bench for Gpu {
         let mut faults = Vec::new();
         for some in candidates.chunks(TOGETHER) {
             check(watch)?;
-            let due = |it: &&Candidate| it.settings == Settings::default() || Instant::now() < until;
-            let some: Vec<&Candidate> = some.iter().filter(due).collect();
+            let some: Vec<&Candidate> = some.iter().filter(|it| it.is_due(until)).collect();
             // A driver may compile several kernels at a time.
             let outcomes: Vec<Result<()>> = some.par_iter().map(|it| self.load_one(operation, &shapes, it)).collect();
             for (candidate, outcome) in some.into_iter().zip(outcomes) {

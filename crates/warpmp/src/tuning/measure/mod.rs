@@ -140,8 +140,6 @@ pub struct Search<'s> {
     pub budget: Duration,
     /// Runs of each candidate that may be the fastest.
     pub runs: usize,
-    /// Is a candidate measured for operands of so many bits? Kernels of some take the compiler long and are never the fastest.
-    pub measures: fn(&Candidate, usize) -> bool,
 }
 
 /// What a search found.
@@ -226,8 +224,7 @@ impl Search<'_> {
         let operation = work.operation;
         let until = Instant::now() + share.mul_f64(COMPILING);
         let shapes = operands(operation, bits, 1);
-        let mut candidates = state.register.candidates(operation, &shapes, state.device)?;
-        candidates.retain(|it| (self.measures)(it, bits));
+        let candidates = state.register.candidates(operation, &shapes, state.device)?;
         let candidates = bench.load(operation, bits, candidates, until, state.watch)?;
         let counts = work.grid.lanes(operation, bits, bench.free_bytes()?);
         let mut done = Vec::new();

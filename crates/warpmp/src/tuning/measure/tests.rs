@@ -63,9 +63,7 @@ fn info() -> DeviceInfo {
 fn search(bench: &mut impl Bench, bits: &[usize], counts: &[usize], budget: Duration) -> Found {
     let grid = Grid { bits: bits.to_vec(), counts: counts.iter().map(|it| Count::Lanes(*it)).collect() };
     let works = [Work { operation: Operation::Mul, grid }];
-    Search { works: &works, budget, runs: 7, measures: |_, _| true }
-        .with_bench(bench, &info(), &Register::shipped(), &mut ())
-        .unwrap()
+    Search { works: &works, budget, runs: 7 }.with_bench(bench, &info(), &Register::shipped(), &mut ()).unwrap()
 }
 
 const ENOUGH: Duration = Duration::from_secs(1000);
@@ -204,7 +202,7 @@ fn a_search_is_watched() {
     }
     let grid = Grid { bits: vec![64, 256], counts: [1, 10, 100].map(Count::Lanes).to_vec() };
     let works = [Work { operation: Operation::Add, grid }];
-    let search = Search { works: &works, budget: ENOUGH, runs: 3, measures: |_, _| true };
+    let search = Search { works: &works, budget: ENOUGH, runs: 3 };
     let mut watch = Some(std::cell::Cell::new(0), Vec::new());
     let error = search.run(Session::on(Selector::Sim).unwrap(), &mut watch).unwrap_err();
     assert_eq!((error, watch.1), (Error::Stopped, vec![64]));
