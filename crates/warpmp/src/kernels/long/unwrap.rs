@@ -239,3 +239,119 @@ impl Spec for Unwrap {
         vec![Stage::new(Geometry::of_groups(WARPS, 32), |entry| self.kernel(entry))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::{BigInt, Sign};
+    use warpmp_kernel::sim::{Memory, Program};
+    use warpmp_launch::Binding;
+
+    use super::*;
+
+    /// `Bᵏ`.
+    fn power(k: u32) -> BigInt {
+        BigInt::from(1) << (32 * k)
+    }
+
+    /// The lowest limbs of a number, as a two's complement.
+    fn limbs(number: &BigInt, count: u32) -> Vec<u32> {
+        let (sign, mut limbs) = ((number % power(count) + power(count)) % power(count)).to_u32_digits();
+        assert_ne!(sign, Sign::Minus);
+        limbs.resize(count as usize, 0);
+        limbs
+    }
+
+    /// Runs the kernel over the rows of all lanes, one after the other, and compares the results.
+    fn check(unwrap: &Unwrap, [low, rows, expected]: [&[u32]; 3]) {
+        let width = unwrap.result.limbs as usize;
+        let lanes = rows.len() / width;
+        let mut memory = Memory::new(1 << 24);
+        let mut args: Vec<u64> = [low, rows]
+            .into_iter()
+            .map(|words| {
+                let address = memory.alloc(4 * words.len() as u64).unwrap();
+                memory.write(address, words).unwrap();
+                address
+            })
+            .collect();
+        args.push(lanes as u64);
+        let program = Program::parse(&unwrap.build(0).to_string()).unwrap();
+        program.launch(unwrap.grid(0, lanes as u32), &args, &mut memory).unwrap();
+        let mut words = vec![0; rows.len()];
+        memory.read(args[1], &mut words).unwrap();
+        for (lane, (found, expected)) in words.chunks(width).zip(expected.chunks(width)).enumerate() {
+            assert_eq!(found, expected, "{unwrap:?}, lane {lane}");
+        }
+    }
+
+    /// Numbers of so many limbs, whose carries run far or not at all.
+    fn numbers(count: u32) -> Vec<BigInt> {
+        let all = power(count);
+        let small = |k: u32| BigInt::from(k);
+        let mixed = (0..count).fold(small(0), |x, i| (x << 32) + small(0x9E37_79B9_u32.wrapping_mul(i + 1)));
+        vec![small(0), small(7), small(1 << 30), &all - 1, &all - 8, &all - small(1 << 30), &all >> 1, mixed]
+    }
+
+    /// Every `S` that a transform may have: coefficients that come back make a number that may be negative or too long, and what is above the others
+    /// has either sign.
+    #[test]
+    fn what_comes_back_has_any_sign() {
+        for (n, h) in [(3, 1), (5, 3), (40, 33), (130, 64), (300, 257)] {
+            let (row, low_limbs) = (n + h, h + 2);
+            let unwrap = Unwrap {
+                low: Number::row_of(Binding::Parameter(0), low_limbs, false),
+                result: Number::row_of(Binding::Parameter(1), row, false),
+                modulus: n,
+                above: h,
+                is_signed: true,
+            };
+            let (mut lows, mut rows, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+            for lower in numbers(n) {
+                for upper in numbers(h) {
+                    for t in [0, 1, -1, 3, -3, 1 << 28, -(1 << 28)] {
+                        // Factors with coefficients that come back have a greater product.
+                        if upper == BigInt::from(0) && t < 0 && lower < BigInt::from(1 << 29) {
+                            continue;
+                        }
+                        let s = &lower + power(n) * t - (&upper - t);
+                        lows.extend(limbs(&lower, h));
+                        lows.extend([0xDEAD_BEEF; 2]);
+                        rows.extend(limbs(&s, n + 1));
+                        rows.extend(vec![0xDEAD_BEEF_u32; h as usize - 1]);
+                        expected.extend(limbs(&(&lower + power(n) * &upper), row));
+                    }
+                }
+            }
+            check(&unwrap, [&lows, &rows, &expected]);
+        }
+    }
+
+    /// Of a low half the limbs above the lower ones get a carry alone, with either sign if one more limb tells it.
+    #[test]
+    fn a_low_half() {
+        for (n, h, row) in [(5, 2, 4), (40, 33, 39), (130, 64, 100), (300, 140, 300)] {
+            for is_signed in [false, true] {
+                let above = h + u32::from(is_signed);
+                let unwrap = Unwrap {
+                    low: Number::row_of(Binding::Parameter(0), above, false),
+                    result: Number::row_of(Binding::Parameter(1), row, false),
+                    modulus: n,
+                    above,
+                    is_signed,
+                };
+                let (mut lows, mut rows, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+                for lower in numbers(row) {
+                    for upper in numbers(h) {
+                        let changes: &[i32] = if is_signed { &[0, 1, -1, 1 << 28, -(1 << 28)] } else { &[0] };
+                        for &t in changes {
+                            lows.extend(limbs(&lower, above));
+                            rows.extend(limbs(&(&lower - (&upper - t)), row));
+                            expected.extend(limbs(&lower, row));
+                        }
+                    }
+                }
+                check(&unwrap, [&lows, &rows, &expected]);
+            }
+        }
+    }
+}
