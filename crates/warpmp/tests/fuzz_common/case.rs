@@ -81,6 +81,9 @@ fn log_uniform(rng: &mut ChaCha8Rng, most: usize) -> usize {
     (most.powf(rng.random::<f64>()) as usize).max(1)
 }
 
+/// The widest operand of kernels for GPUs without asynchronous copies.
+const WITHOUT_COPIES_BITS: usize = 65536;
+
 impl Case {
     pub(crate) fn draw(seed: u64, device: Device, limits: &Limits) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -89,6 +92,8 @@ impl Case {
             let bits = widths(&mut rng, operation, limits.bits.min(operation.max_bits()));
             let operation = with_constant(&mut rng, operation, &bits);
             let lanes = lanes(&mut rng, &bits);
+            // Longer operands have kernels on GPUs with asynchronous copies only.
+            let is_long = bits.iter().any(|&bits| bits > WITHOUT_COPIES_BITS);
             let mut case = Self {
                 seed,
                 operation,
@@ -99,7 +104,7 @@ impl Case {
                 resident: one_in(&mut rng, 4),
                 dirty: one_in(&mut rng, 3),
                 memory_bytes: None,
-                asynchronous: device != Device::Simulator || !one_in(&mut rng, 6),
+                asynchronous: device != Device::Simulator || !one_in(&mut rng, 6) || is_long,
             };
             if case.fit(limits) {
                 case.way = case.draw_way(&mut rng);
