@@ -51,9 +51,8 @@ impl Layout {
     pub(super) fn passes(self) -> Vec<Pass> {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
-        let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
         // A first pass of real digits makes fewer errors, and one whose upper digits are real.
-        let first = match (self.parts, has_complex, self.has_real_upper_part()) {
+        let first = match (self.parts, self.is_complex(self.longest()), self.has_real_upper_part()) {
             (1, false, _) => 11.8,
             (1, true, true) => 12.4,
             (_, _, _) => 13.98,
@@ -77,8 +76,7 @@ impl Layout {
     /// The error of the remainders. Of two parts only one has its offsets taken away before, and that of balanced digits is no power of
     /// two. An imaginary digit is one more term.
     fn remainders_error(self) -> f64 {
-        let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
-        match (self.parts, self.is_balanced(), has_complex) {
+        match (self.parts, self.is_balanced(), self.is_complex(self.longest())) {
             (2, false, false) => 2.45,
             (2, false, true) => 2.95,
             (2, true, false) => 3.8,

@@ -109,13 +109,14 @@ mod tests {
             let limbs = u32::midpoint(n, most_imaginary(parts, points)) - 1;
             let factor = OperandShape::each(32 * limbs);
             let layout = Layout::of_wrapped_doubles(OperationShape::product(factor, factor), n).unwrap();
-            if layout.is_balanced() {
-                // `shares.rs` has these.
-                continue;
-            }
             let [digits, returning] = [2 * limbs, layout.returning()].map(u64::from);
             assert_eq!(returning, 2 * digits - u64::from(2 * n));
             let excess = u64::from(layout.entering()) * u64::from(u16::MAX);
+            if layout.is_balanced() {
+                let greatest = (digits + 3) << 30;
+                assert!(greatest < excess && excess + greatest < 1 << 45);
+                continue;
+            }
             assert!(returning * greatest_product <= excess && digits * greatest_product + excess < 1 << 46);
         }
     }

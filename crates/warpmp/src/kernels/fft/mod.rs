@@ -214,10 +214,10 @@ impl Spec for Fft {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let Layout { points, parts, limbs, coefficients, .. } = self.layout;
+        let Layout { points, parts, coefficients, .. } = self.layout;
         let digits = match coefficients {
             Coefficients::Real => self.digits(),
-            Coefficients::Complex { .. } => 2 * limbs[0].max(limbs[1]),
+            Coefficients::Complex { .. } => 2 * self.layout.longest(),
         };
         let passes =
             self.passes().iter().map(|it| format!("{} {}", it.section, it.radix)).collect::<Vec<_>>().join(", ");

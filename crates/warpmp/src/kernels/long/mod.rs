@@ -7,8 +7,8 @@
 //! sequence.rs   lines and products one after the other, scratch memory between them
 //! linear.rs     operations in linear time
 //! parts.rs      parts of products: a product by `fft`, then lines
-//! wraparound.rs  products that a transform has modulo `Bⁿ + 1`, with their lower limbs
-//! unwrap.rs     the whole product from these
+//! wraparound.rs  `fft-wraparound`: products somewhat longer than a transform
+//! unwrap.rs     a product from its lower limbs and from the product modulo `Bⁿ + 1`
 //! doubling.rs   inverses by Newton's iteration: from short numbers to long ones
 //! division.rs   quotients and remainders by Newton's iteration
 //! estimate.rs   how often a divisor fits into a remainder

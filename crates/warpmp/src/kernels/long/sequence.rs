@@ -266,13 +266,8 @@ impl Steps {
             is_common(a)
         };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
-        let [a, b] = if by_tensor { [a, b] } else { [a, b].map(|it| self.row(it)) };
-        let shape = if is_square {
-            OperationShape::square(32 * a.limbs)
-        } else {
-            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
-        };
-        let shape = shape.truncated(product.limbs);
+        let [a, b] = if by_tensor { [a, b] } else { self.rows([a, b]) };
+        let shape = self.product_shape([a, b], is_square).truncated(product.limbs);
         let most = self.most_of_block();
         self.has_long_blocks |= longest > BLOCK_LIMBS && longest <= most;
         self.count_product(longest);
@@ -390,7 +385,7 @@ impl Steps {
             let points = complex_points(n).filter(|&points| points == n && b.limbs <= n)?;
             (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), n + 1)
         };
-        let [first, second] = factors.map(|it| self.row(it));
+        let [first, second] = self.rows(factors);
         self.count_product(n);
         let product = self.reserve(limbs);
         self.push(spec, [first, second, product]);
@@ -413,12 +408,8 @@ impl Steps {
     pub(super) fn multiply_wrapped(&mut self, [a, b]: [Number; 2], n: u32, product: Number) {
         let mark = self.mark();
         let is_square = a == b && !self.operand_shape(a).common;
-        let shape = if is_square {
-            OperationShape::square(32 * a.limbs)
-        } else {
-            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
-        };
-        let transform = Fft::wrapped(shape.truncated(product.limbs), n).expect("there is a division for these limbs");
+        let shape = self.product_shape([a, b], is_square).truncated(product.limbs);
+        let transform = Fft::wrapped(shape, n).expect("there is a division for these limbs");
         if self.notes.is_empty() {
             self.notes = transform.notes();
         }
@@ -428,7 +419,7 @@ impl Steps {
         let longest = a.limbs.max(b.limbs);
         self.count_product(longest);
         self.has_long_blocks |= longest > BLOCK_LIMBS;
-        let [a, b] = [a, b].map(|it| self.row(it));
+        let [a, b] = self.rows([a, b]);
         self.push(Box::new(transform), if is_square { vec![a, product] } else { vec![a, b, product] });
         let unwrap = Unwrap { low, result: product, modulus: n, above, is_signed };
         let rows = unwrap.rows();
@@ -450,6 +441,21 @@ impl Steps {
             steps.push(Box::new(line), rows);
             word
         })
+    }
+
+    /// A product of two numbers, or the square of the first one.
+    fn product_shape(&self, [a, b]: [Number; 2], is_square: bool) -> OperationShape {
+        if is_square {
+            OperationShape::square(32 * a.limbs)
+        } else {
+            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
+        }
+    }
+
+    /// Rows that are the factors of a product. Equal factors have one row.
+    fn rows(&mut self, [a, b]: [Number; 2]) -> [Number; 2] {
+        let first = self.row(a);
+        [first, if a == b { first } else { self.row(b) }]
     }
 
     /// A row that is the number: a copy if it is a part of a row.

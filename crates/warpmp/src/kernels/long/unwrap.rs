@@ -118,7 +118,7 @@ impl Unwrap {
             let own = b.add(first, lane.member);
             let [low, row] = [low, lane.row].map(|row| b.mad_wide(own, 4, row));
             let [known, wrapped] = [low, row].map(|row| load(b, row, inside));
-            // `ptxas` moves loads to their first use. It moves none across a barrier.
+            // Without a barrier `ptxas` moves each load to its first use, and they wait one after the other.
             b.warp_barrier();
             for ((&known, &limb), (&inside, i)) in known.iter().zip(&wrapped).zip(inside.iter().zip(0..)) {
                 let generates = b.compare(Cmp::Lt, known, limb);

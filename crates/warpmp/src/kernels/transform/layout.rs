@@ -90,6 +90,12 @@ impl Layout {
         self.parts * self.points
     }
 
+    /// Limbs of the longer factor.
+    pub(in crate::kernels) const fn longest(self) -> u32 {
+        let [a, b, _] = self.limbs;
+        if a > b { a } else { b }
+    }
+
     /// Does a factor with these limbs have imaginary parts?
     pub(in crate::kernels) const fn is_complex(self, limbs: u32) -> bool {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
@@ -97,9 +103,7 @@ impl Layout {
 
     /// Have only coefficients of the first part imaginary digits, and of a single part only those of the lower half?
     pub(in crate::kernels) const fn has_real_upper_part(self) -> bool {
-        let [a, b, _] = self.limbs;
-        let limbs = if a > b { a } else { b };
-        2 * limbs < self.digits() + most_imaginary(self.parts, self.points)
+        2 * self.longest() < self.digits() + most_imaginary(self.parts, self.points)
     }
 
     /// How many products of digits a coefficient of complex polynomials lacks, at most: modulo `x^2d + 1` they come back with another sign.
@@ -117,12 +121,10 @@ impl Layout {
 
     /// Are digits balanced? Then coefficients have signs.
     pub(in crate::kernels) const fn is_balanced(self) -> bool {
-        let [a, b, _] = self.limbs;
-        let limbs = if a > b { a } else { b };
         match (self.numbers, self.coefficients) {
             (Numbers::Residues(_), _) => false,
             (Numbers::Doubles, Coefficients::Real) => self.digits() >= BALANCED_DIGITS,
-            (Numbers::Doubles, Coefficients::Complex { .. }) => 2 * limbs > MOST_UNSIGNED_DIGITS,
+            (Numbers::Doubles, Coefficients::Complex { .. }) => 2 * self.longest() > MOST_UNSIGNED_DIGITS,
         }
     }
 
