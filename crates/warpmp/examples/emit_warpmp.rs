@@ -342,6 +342,7 @@ const FFT_BLOCKS: &[(&str, usize, u32)] = &[
     ("fft", 163_840, 255),
     ("fft", 196_608, 255),
     ("fft-wraparound", 18432, 255),
+    ("fft-wraparound", 28672, 255),
     ("fft-wraparound", 40960, 255),
     ("fft-wraparound", 73728, 255),
     ("fft-wraparound", 147_456, 255),
@@ -349,6 +350,12 @@ const FFT_BLOCKS: &[(&str, usize, u32)] = &[
     ("fft-wraparound", 114_688, 255),
     ("fft-wraparound", 180_000, 255),
     ("fft-wraparound", 212_992, 255),
+];
+
+/// Transforms that take in signs or an addend: bits of the operands.
+const FFT_EXTRAS: &[usize] = &[
+    24_576, 32_768, 40_960, 49_152, 65_536, 73_728, 98_304, 106_496, 131_072, 147_456, 163_840, 167_936, 196_608,
+    204_800,
 ];
 
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
@@ -401,6 +408,13 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         {
             let spec = find(operation, name)?.spec(shape, &block, Abilities::of(90))?;
             write(&*spec, directory, None, registers, &mut budgets)?;
+        }
+    }
+    for &bits in FFT_EXTRAS {
+        for operation in [Operation::SignedMul, Operation::MulAdd] {
+            let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()])?;
+            let spec = find(operation, "long")?.spec(shape, &block, Abilities::of(90))?;
+            write(&*spec, directory, None, 255, &mut budgets)?;
         }
     }
     let long_blocks = Settings { block: Some(32), ..Settings::default() };

@@ -144,7 +144,7 @@ then on every command uses it on GPUs of this architecture; explain names the ro
 before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone meanwhile.
 
 Examples:
-  warpmp tune                             five to ten minutes
+  warpmp tune                             some five minutes
   warpmp tune --quick --operation mul     about half a minute
   warpmp tune --operation div-rem,gcd     these alone
   warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]

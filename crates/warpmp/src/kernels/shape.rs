@@ -178,6 +178,20 @@ impl OperationShape {
         self
     }
 
+    /// The same product of two's complements.
+    pub(super) const fn signed(mut self) -> Self {
+        self.operation = Operation::SignedMul;
+        self
+    }
+
+    /// The same product and an addend.
+    pub(super) const fn plus(mut self, addend: OperandShape) -> Self {
+        self.operation = Operation::MulAdd;
+        self.operands[2] = addend;
+        self.counts = [3, 1];
+        self
+    }
+
     /// Everything in a kernel's name: operation, constant, bits of the operands, `c` for common ones.
     pub fn name(&self) -> String {
         use std::fmt::Write as _;

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use error::Codelet;
 use warpmp::kernels::fft::{Fft, Pass};
 use warpmp::kernels::{FftSettings, OperandShape, OperationShape, Spec};
+use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
 
 /// The divisions that products have: bits of the factors, levels.
@@ -56,6 +57,8 @@ fn wrapped_products() -> Vec<Fft> {
     };
     let products = [
         [383, 383, 512],
+        [1023, 1023, 1536],
+        [900, 800, 1536],
         [1535, 1535, 2048],
         [1500, 1200, 2048],
         [2304, 2304, 4096],
@@ -67,6 +70,16 @@ fn wrapped_products() -> Vec<Fft> {
         [7167, 7167, 12288],
     ];
     products.map(product).into()
+}
+
+/// Products of two's complements, whole ones of each division and those from which whole products are made.
+fn signed_products() -> Vec<Fft> {
+    let shape =
+        |limbs: u32| OperationShape::new(Operation::SignedMul, &[Shape::new(1, 32 * limbs as usize); 2]).unwrap();
+    let whole = |(bits, levels): (u32, Option<u32>)| Fft::new(shape(bits / 32), &FftSettings { levels });
+    let wrapped = |[limbs, n]: [u32; 2]| Fft::wrapped(shape(limbs), n).unwrap();
+    let products = [[1023, 1536], [1300, 2048], [2304, 4096], [6143, 8192], [1700, 3072], [4095, 6144], [7167, 12288]];
+    DIVISIONS.into_iter().map(whole).chain(products.map(wrapped)).collect()
 }
 
 fn square(bits: u32) -> Fft {
@@ -141,7 +154,8 @@ fn all_threads(fft: &Fft) -> std::ops::Range<u32> {
 #[test]
 fn every_pass_is_within_its_bound() {
     let products = DIVISIONS.map(|(bits, levels)| product(bits, levels));
-    for fft in products.iter().chain(&[square(65536)]).chain(&complex_products()).chain(&wrapped_products()) {
+    let others = [complex_products(), wrapped_products(), signed_products()].concat();
+    for fft in products.iter().chain(&[square(65536)]).chain(&others) {
         let errors = errors(fft, &fft.build(0), all_threads(fft), 1.0);
         for pass in linear(fft.passes()) {
             let error = errors[pass.section];

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod extras;
 mod fft;
 mod ntt;
 mod wraparound;

@@ -23,9 +23,9 @@ fn spec(shape: OperationShape, capability: u32) -> Box<dyn Spec> {
 #[test]
 fn every_transform() {
     let lengths = [
-        8193, 8224, 9000, 12256, 16385, 18432, 24544, 32769, 40960, 49120, 49_184, 57_344, 65_504, 65537, 73728, 81920,
-        98272, 98_336, 114_688, 131_040, 131_073, 140_001, 147_456, 163_840, 163_872, 180_000, 196_576, 196_640,
-        212_992, 229_344,
+        8193, 8224, 9000, 12256, 16385, 18432, 24544, 24_577, 28_672, 32_736, 32769, 40960, 49120, 49_184, 57_344,
+        65_504, 65537, 73728, 81920, 98272, 98_336, 114_688, 131_040, 131_073, 140_001, 147_456, 163_840, 163_872,
+        180_000, 196_576, 196_640, 212_992, 229_344,
     ];
     for bits in lengths {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot] {
@@ -53,7 +53,10 @@ fn lower_limbs_by_warpgroups() {
 fn parts() {
     let blocks = Settings { levels: Some(1), ..Settings::default() };
     for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
-        for bits in [32_800, 40_960, 66_000, 73_728, 132_096, 147_456, 159_968] {
+        for bits in [
+            32_800, 40_960, 49_984, 56_000, 66_000, 73_728, 106_000, 132_096, 147_456, 159_968, 170_000, 196_640,
+            212_992, 229_344,
+        ] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot] {
                 let count = operation.arity();
                 check_with(operation, "long", &blocks, &vec![bits; count], &vec![2; count], pattern);
@@ -155,7 +158,10 @@ fn the_default_above_a_transform() {
         let operands = [Shape::new(lanes, bits); 2];
         Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(90), None).unwrap()
     };
-    for bits in [16640, 33024, 40960, 66_048, 73_728, 132_096, 147_456] {
+    for bits in [
+        16640, 33024, 40960, 51_200, 57_344, 66_048, 73_728, 98_816, 106_496, 132_096, 147_456, 163_872, 176_128,
+        196_640, 229_344,
+    ] {
         assert_eq!(plan(bits, 100_000).algorithm(), NAME, "{bits} bits");
         assert_eq!(plan(bits, 40).algorithm(), "fft", "{bits} bits");
     }

@@ -17,6 +17,9 @@ use crate::kernels::transform::ring::Ring;
 const TWO_20: f64 = 1_048_576.0;
 const TWO_20_UPPER: u32 = 0x4130;
 
+/// The high word of 2²⁰ − 2¹⁶.
+const BELOW_TWO_20: u32 = 0x412E_0000;
+
 /// The bits of a high word below the exponent.
 const HIGH_BITS: u32 = 20;
 
@@ -155,29 +158,34 @@ impl Layout {
         Words { real, imaginary: (0..self.imaginary(limbs)).map(|i| read(self.parts, i)).collect(), limbs }
     }
 
-    /// Imaginary digits of the first part that a thread has of a factor with these limbs, if upper digits are real. The digit above the last one of balanced
-    /// digits may be 1.
+    /// Imaginary digits of the first part that a thread has of a factor with these limbs, if upper digits are real.
     fn imaginary(self, limbs: u32) -> u32 {
         if self.coefficients == Coefficients::Real || !self.has_real_upper_part() {
             return 0;
         }
-        let above = (limbs + u32::from(self.is_balanced())).saturating_sub(self.digits() / 2);
+        let above = self.limbs_of_digits(limbs).saturating_sub(self.digits() / 2);
         above.div_ceil(self.threads() / 2)
+    }
+
+    /// The limbs that have the digits of a factor with these limbs. The digit above the last one of balanced digits may be 1, unless the last one has a sign.
+    fn limbs_of_digits(self, limbs: u32) -> u32 {
+        limbs + u32::from(self.is_balanced() && !self.is_signed)
     }
 
     /// The word below word `first` of a thread, or zero where the factor has none.
     fn read_below(self, b: &mut Builder, pair: R32, from: R64, [first, limbs]: [u32; 2]) -> R32 {
         let half = self.threads() / 2;
+        let limbs = self.limbs_of_digits(limbs);
         if first > 0 {
             let before = b.sub64(from, 4);
-            return read_word(b, pair, half, before, [first, limbs + 1]);
+            return read_word(b, pair, half, before, [first, limbs]);
         }
         let word = b.copy(0);
         let inside = b.compare(Cmp::Ne, pair, 0);
-        let inside = if half <= limbs + 1 {
+        let inside = if half <= limbs {
             inside
         } else {
-            let below = b.compare(Cmp::Lt, pair, limbs + 1);
+            let below = b.compare(Cmp::Lt, pair, limbs);
             b.and_pred(inside, below)
         };
         let before = b.sub64(from, 4);
@@ -185,13 +193,40 @@ impl Layout {
         word
     }
 
-    /// The real digits of a thread, with their offset.
-    fn digits_of(self, b: &mut Builder, place: &Place, words: &Words, selector: R32) -> Vec<Vec<OffsetDigit>> {
-        if !self.is_balanced() {
-            return words.real.iter().map(|words| OffsetDigit::all_unsigned(b, words, selector)).collect();
-        }
-        // The last digit of all stays unsigned.
-        let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty();
+    /// The real digits of a thread, with their offset, and the imaginary ones.
+    fn digits_of(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        words: &Words,
+        selector: R32,
+    ) -> (Vec<Vec<OffsetDigit>>, Vec<F64>) {
+        let last = 2 * words.limbs - 1;
+        let is_last =
+            (self.is_signed && !self.is_balanced()).then(|| b.compare(Cmp::Eq, place.thread, last % self.threads()));
+        let mut number = 0..;
+        let mut unsigned = |b: &mut Builder, words: &[R32]| -> Vec<OffsetDigit> {
+            let digit = |(&word, number)| match is_last.filter(|_| number == last / self.threads()) {
+                Some(is_last) => OffsetDigit::signed(b, word, selector, is_last),
+                None => OffsetDigit::unsigned(b, word, selector),
+            };
+            words.iter().zip(&mut number).map(digit).collect()
+        };
+        let (real, imaginary) = if self.is_balanced() {
+            let balanced = |&word: &R32| OffsetDigit::balanced(b, word, None, DIGIT_BITS);
+            let imaginary: Vec<OffsetDigit> = words.imaginary.iter().map(balanced).collect();
+            (self.balanced_digits(b, place, words), imaginary)
+        } else {
+            let real = words.real.iter().map(|words| unsigned(b, words)).collect();
+            (real, unsigned(b, &words.imaginary))
+        };
+        (real, imaginary.into_iter().map(|it| it.digit(b)).collect())
+    }
+
+    /// The real digits of a thread if they are balanced.
+    fn balanced_digits(self, b: &mut Builder, place: &Place, words: &Words) -> Vec<Vec<OffsetDigit>> {
+        // The last digit of all stays unsigned, unless it has a sign. Above an imaginary digit there is another one.
+        let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty() && !self.is_signed;
         let at_top = is_last.then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
         let words = &words.real;
         let last = words.len() * words[0].len() - 1;
@@ -206,25 +241,13 @@ impl Layout {
             .collect()
     }
 
-    /// An imaginary digit. The one above the last digit is there, so none stays unsigned.
-    fn imaginary_digit(self, b: &mut Builder, word: R32, selector: R32) -> F64 {
-        let digit = if self.is_balanced() {
-            OffsetDigit::balanced(b, word, None, DIGIT_BITS)
-        } else {
-            OffsetDigit::unsigned(b, word, selector)
-        };
-        digit.digit(b)
-    }
-
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
     fn first_pass(self, b: &mut Builder, place: &Place, words: &[Words], start: &Start<'_>) {
         let &Start { regions, node, selector } = start;
         let mut roots: Option<Vec<Root>> = None;
         for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
-            let digits = self.digits_of(b, place, words, selector);
-            let imaginary: Vec<F64> =
-                words.imaginary.iter().map(|&word| self.imaginary_digit(b, word, selector)).collect();
+            let (digits, imaginary) = self.digits_of(b, place, words, selector);
             let x = if self.parts == 1 {
                 b.section("forward 1");
                 let pairs = pairs_of_one(b, &digits[0], &imaginary);
@@ -283,6 +306,18 @@ impl OffsetDigit {
     /// The digits of some words.
     fn all_unsigned(b: &mut Builder, words: &[R32], selector: R32) -> Vec<Self> {
         words.iter().map(|&word| Self::unsigned(b, word, selector)).collect()
+    }
+
+    /// A digit of a word; in threads where it is the last one of a two's complement, with the sign that the word's highest bit tells.
+    fn signed(b: &mut Builder, word: R32, selector: R32, is_last: Pred) -> Self {
+        let is_negative = b.compare_signed(Cmp::Lt, word, 0);
+        let is_negative = b.and_pred(is_last, is_negative);
+        let high = b.prmt(word, TWO_20_UPPER, selector);
+        // Of a digit `e` less 2¹⁶ the double is below 2²⁰: in its high word a unit is 1/2, and the bits of the exponent are one less.
+        let doubled = b.add(high, high);
+        let less = b.add(doubled, BELOW_TWO_20.wrapping_sub(TWO_20_UPPER << 17));
+        let high = b.select(less, high, is_negative);
+        Self::of_high_word(b, high, TWO_20)
     }
 
     /// The balanced digit of a word that has an unsigned digit in its highest bits and the digit below it in the next ones.

@@ -32,6 +32,7 @@ use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::transform::angle::divided_cosine_and_sine;
+use super::transform::carry::Addend;
 use super::transform::layout::{Coefficients, Layout};
 use super::transform::{Place, SHARED_MEMORY_FROM, row};
 use super::{Algorithm, FftSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, With, candidates};
@@ -159,7 +160,11 @@ impl Fft {
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let rows: &[&str] = if self.layout.square { &["a", "c"] } else { &["a", "b", "c"] };
+        let rows: &[&str] = match self.shape.operands().len() {
+            1 => &["a", "c"],
+            2 => &["a", "b", "c"],
+            _ => &["a", "b", "d", "c"],
+        };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, rows, false);
         b.bounds(self.bounds());
         self.write(&mut b, &ports);
@@ -192,11 +197,15 @@ impl Fft {
         self.layout.transform(b, Doubles, &place, first, |b, place, numbers, regions, node| {
             self.layout.start_doubles(b, place, &factors[numbers], &Start { regions, node, selector });
         });
-        let row = |b: &mut Builder| row(b, self.shape, ports, factors.len());
+        let addend = |b: &mut Builder| {
+            let limbs = self.shape.operands().get(2)?.limbs();
+            Some(Addend { row: row(b, self.shape, ports, 2), limbs })
+        };
+        let result = |b: &mut Builder| row(b, self.shape, ports, self.shape.operands().len());
         if self.layout.is_long() {
-            self.layout.finish_shares(b, &place, row);
+            self.layout.finish_shares(b, &place, addend, result);
         } else {
-            self.layout.finish_doubles(b, &place, row);
+            self.layout.finish_doubles(b, &place, addend, result);
         }
     }
 }
@@ -204,8 +213,11 @@ impl Fft {
 impl Spec for Fft {
     fn name(&self) -> String {
         let Layout { limbs: [la, _, lc], square, points, parts, coefficients, .. } = self.layout;
-        let operands =
-            if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
+        let operands = match self.shape.operands() {
+            _ if square => format!("sqr_fft_{la}_{lc}"),
+            [_, _, _] => format!("{}_fft_{lc}", self.shape.name()),
+            _ => format!("{}_fft_{}", self.shape.operation.name(), self.shape.product_name()),
+        };
         let modulo = match coefficients {
             Coefficients::Real => "",
             Coefficients::Complex { .. } => "_complex",

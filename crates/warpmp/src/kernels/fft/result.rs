@@ -9,7 +9,7 @@
 //! upper half is below 2²⁹.
 //!
 //! Coefficients modulo `x^2d + 1` have signs: at most `r` products of digits come back to one with the other sign (`Layout::returning`), and at most 6142 do not. So `c` is
-//! above `−r·(2¹⁶ − 1)²`. It becomes `c + e` for `e = r·2¹⁶·(2¹⁶ − 1)`, as in `shares.rs`: positive and below 2⁴⁶, the upper half of a pair below 2³¹, and `E = r·2¹⁶` that
+//! above `−r·(2¹⁶ − 1)²`. The last digit of a two's complement has a sign: the two products with it in a coefficient are at least `−2¹⁵·(2¹⁶ − 1)` each, so `r` is greater by 1 (`Layout::lacking`). It becomes `c + e` for `e = r·2¹⁶·(2¹⁶ − 1)`, as in `shares.rs`: positive and below 2⁴⁶, the upper half of a pair below 2³¹, and `E = r·2¹⁶` that
 //! enters the first word makes the sum greater by `E·Bⁿ`. So the limb above `n` words, less `E`, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its
 //! magnitude is below `2²⁹·Bⁿ`.
 
@@ -18,7 +18,7 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, load_root};
 use crate::kernels::transform::Place;
-use crate::kernels::transform::carry::Halves;
+use crate::kernels::transform::carry::{Addend, Halves};
 use crate::kernels::transform::codelet;
 use crate::kernels::transform::layout::{JOINED, Layout, Points};
 use crate::kernels::transform::ring::Ring;
@@ -36,14 +36,26 @@ pub(super) struct ColumnRoots {
 }
 
 impl Layout {
-    /// Finishes the product and writes its limbs to the row whose address `row` computes.
-    pub(super) fn finish_doubles(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
+    /// Finishes the product and writes its limbs to the row whose address `row` computes. `addend` is added.
+    pub(super) fn finish_doubles(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        addend: impl FnOnce(&mut Builder) -> Option<Addend>,
+        row: impl FnOnce(&mut Builder) -> R64,
+    ) {
         let write = |b: &mut Builder| {
             let first = b.add(place.shared, self.first_factor());
             let number = b.shl(place.thread, 1);
             let mut points = Points::new(b, Doubles, self.swizzle(), number, first);
             let column = |column| self.pairs(b, place, &mut points, 2 * self.finishers() * column);
-            let halves: Vec<Vec<Halves>> = (0..self.columns()).map(column).collect();
+            let mut halves: Vec<Vec<Halves>> = (0..self.columns()).map(column).collect();
+            if let Some(addend) = addend(b) {
+                for (halves, column) in halves.iter_mut().zip(0..) {
+                    let firsts = (0..self.rows()).map(|row| self.row_words() * row + self.finishers() * column);
+                    addend.add(b, halves, firsts, (place.thread, self.finishers()));
+                }
+            }
             self.finish(b, place, &halves, row);
         };
         self.in_finishers(b, place, 2, write);

@@ -17,7 +17,7 @@ use super::DIGIT_BITS;
 use super::doubles::Doubles;
 use super::result::ColumnRoots;
 use crate::kernels::transform::Place;
-use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments, through_segments};
+use crate::kernels::transform::carry::{Addend, Column, Halves, carry_out, into_segments, through_segments};
 use crate::kernels::transform::layout::{JOINED, Layout, POINT_BYTES, Points};
 use crate::kernels::transform::table::ROOT_BYTES;
 
@@ -49,22 +49,44 @@ impl Layout {
     }
 
     /// As [`finish_doubles`](Self::finish_doubles), for more than 4096 digits.
-    pub(super) fn finish_shares(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
-        self.in_finishers(b, place, 3, |b| self.write_shares(b, place, row));
+    pub(super) fn finish_shares(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        addend: impl FnOnce(&mut Builder) -> Option<Addend>,
+        row: impl FnOnce(&mut Builder) -> R64,
+    ) {
+        self.in_finishers(b, place, 3, |b| self.write_shares(b, place, addend, row));
     }
 
-    fn write_shares(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
+    fn write_shares(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        addend: impl FnOnce(&mut Builder) -> Option<Addend>,
+        row: impl FnOnce(&mut Builder) -> R64,
+    ) {
         b.section("inverse 3");
         let first = b.add(place.shared, self.first_factor());
         let word = b.and(place.thread, self.row_words() - 1);
         let sharer = Sharer { share: b.shr(place.thread, self.row_words().ilog2()), word, segment: b.shr(word, 5) };
         self.round_columns(b, place, &sharer, first);
         b.barrier();
-        let halves = self.halves(b, &sharer, first);
+        let mut halves = self.halves(b, &sharer, first);
+        let index = |b: &mut Builder| b.mad_lo(sharer.share, self.share() * self.row_words(), word);
+        // The numbers of a thread's words are below this one.
+        let end = self.row_words() * (self.share() * (self.sharing() - 1) + 1);
+        if let Some(addend) = addend(b) {
+            let index = index(b);
+            for (halves, half) in halves.iter_mut().zip(0..) {
+                let firsts = (0..self.share()).map(|row| self.row_words() * (self.joins() * half + row));
+                addend.add(b, halves, firsts, (index, end));
+            }
+        }
         let columns = self.add_halves(b, place, &sharer, &halves);
         let (carries, carry) = self.look_ahead_of_shares(b, place, &columns);
         b.section("store");
-        let index = b.mad_lo(sharer.share, self.share() * self.row_words(), word);
+        let index = index(b);
         let to = row(b);
         if self.has_top() {
             self.store_top(b, place, carry, to);
@@ -76,7 +98,7 @@ impl Layout {
                 let carry = b.bit(mask, place.lane);
                 let word = b.add(word, carry);
                 let first = self.row_words() * (self.joins() * half + row);
-                if first + self.row_words() * (self.share() * (self.sharing() - 1) + 1) <= self.limbs[2] {
+                if first + end <= self.limbs[2] {
                     b.store_global(Space::GlobalStream, &[word], to, 4 * first);
                 } else if first < self.limbs[2] {
                     let inside = b.compare(Cmp::Lt, index, self.limbs[2] - first);

@@ -1,16 +1,17 @@
 //! Parts of products of more than 2048 bits: the product by `tensor` or `fft`, then lines.
 //!
-//! cost       the product, and its limbs written and read once more; `mul_lo` of whole limbs by `fft`: the product alone
+//! cost       the product, and its limbs written and read once more; `mul_lo`, `mul_add` and `signed_mul` of whole limbs by a transform in a block: the
+//!            product alone
 
 use warpmp_launch::Spec;
 
 use super::line::{CarryIn, Line, MOST_PACKED_LIMBS, Terms};
 use super::linear::sign;
-use super::sequence::{Steps, by_products};
+use super::sequence::{Extra, Steps, by_products};
 use super::source::Source;
 use crate::kernels::fft::large::Large;
 use crate::kernels::{Abilities, Algorithm, LongSettings, OperandShape, OperationShape, Order};
-use crate::operation::Operation;
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// Bits of the longer factor, at least.
 const LEAST_BITS: u32 = 2049;
@@ -21,7 +22,7 @@ const TILE_LIMBS: u32 = 512;
 /// The row of the register.
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "long",
-    summary: "the product by `tensor` or `fft`, then sums of rows of any length",
+    summary: "the product by `tensor` or `fft`, then sums of rows of any length, unless a transform takes in what is added",
     accepts: "factors whose longer one has 2049 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
@@ -42,6 +43,13 @@ fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> 
     let result = steps.result(0);
     if shape.operation == Operation::MulLo && result.bits.is_multiple_of(32) && longest > TILE_LIMBS {
         steps.multiply(a, b, result.row);
+        return steps.finish();
+    }
+    if let Some(extra) = extra(shape, &steps)
+        && result.row.limbs <= a.limbs + b.limbs
+        && steps.takes_in([a, b], extra)
+    {
+        steps.multiply_with([a, b], extra, result.row);
         return steps.finish();
     }
     let product = steps.product(a, b);
@@ -65,4 +73,23 @@ fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> 
         Line::copy(product.down(dropped), result)
     });
     steps.finish()
+}
+
+/// What a product has besides its factors, if a transform may take it in.
+fn extra(shape: OperationShape, steps: &Steps) -> Option<Extra> {
+    match shape.operation {
+        Operation::MulAdd => Some(Extra::Addend(steps.operand(2))),
+        Operation::SignedMul => {
+            let has_whole_limbs = shape.operands().iter().all(|it| it.bits.is_multiple_of(32));
+            has_whole_limbs.then_some(Extra::Signs)
+        }
+        Operation::MulLo
+        | Operation::MulHi
+        | product!()
+        | linear!()
+        | linear_modular!()
+        | division!()
+        | modular!()
+        | montgomery!() => None,
+    }
 }

@@ -32,7 +32,8 @@ const TENSOR_LIMBS: [u32; 2] = [512, 416];
 const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
 /// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured.
-const WRAPPED_LIMBS: [RangeInclusive<u32>; 3] = [1025..=1344, 2049..=2592, 4097..=4992];
+const WRAPPED_LIMBS: [RangeInclusive<u32>; 7] =
+    [1025..=1344, 1537..=1792, 2049..=2592, 3073..=3584, 4097..=4992, 5121..=5568, 6145..=7167];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;
@@ -72,6 +73,16 @@ pub(super) struct Steps {
 
 /// A specification with its rows, and the word for all lanes that tells whether it runs.
 type Unbound = (Box<dyn Spec>, Vec<Binding>, Option<Number>);
+
+/// What a product has besides its factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extra {
+    Nothing,
+    /// The factors, of whole limbs and equally long, are two's complements.
+    Signs,
+    /// A number that is added, no longer than the longer factor.
+    Addend(Number),
+}
 
 /// The steps that are done for each lane in every launch, for all lanes at once, and for each lane in some launches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -248,12 +259,29 @@ impl Steps {
     /// `a·b` to a row, or its lower limbs as many as the row has. The longer factor has at least [`LEAST_LIMBS`] limbs, of a part of a
     /// product 129.
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
+        self.multiply_with([a, b], Extra::Nothing, product);
+    }
+
+    /// Does a product take in what it has besides these factors? Their transform in a block does.
+    pub(super) fn takes_in(&self, [a, b]: [Number; 2], extra: Extra) -> bool {
+        let longest = a.limbs.max(b.limbs);
+        let in_block = longest > TENSOR_LIMBS[0] && longest <= self.most_of_block()
+            || self.wrapped(a, b, a.limbs + b.limbs).is_some();
+        match extra {
+            Extra::Nothing => true,
+            Extra::Signs => in_block && a.limbs == b.limbs,
+            Extra::Addend(addend) => in_block && addend.limbs <= longest,
+        }
+    }
+
+    /// The same with something besides that [it takes in](Self::takes_in).
+    pub(super) fn multiply_with(&mut self, [a, b]: [Number; 2], extra: Extra, product: Number) {
         let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
         // Parts by `tensor` are of equal factors, which nobody asks for here.
         let is_whole = product.limbs == a.limbs + b.limbs;
         if let Some(n) = self.wrapped(a, b, product.limbs) {
-            return self.multiply_wrapped([a, b], n, product);
+            return self.multiply_wrapped([a, b], extra, n, product);
         }
         let by_tensor = is_whole && longest <= TENSOR_LIMBS[usize::from(a == b)];
         // A square transforms one factor; for `tensor` it is a product of two. A common one stays a product of two, too: only operands
@@ -267,14 +295,15 @@ impl Steps {
         };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
         let [a, b] = if by_tensor { [a, b] } else { self.rows([a, b]) };
-        let shape = self.product_shape([a, b], is_square).truncated(product.limbs);
+        let shape = self.product_shape([a, b], is_square, extra).truncated(product.limbs);
         let most = self.most_of_block();
         self.has_long_blocks |= longest > BLOCK_LIMBS && longest <= most;
         self.count_product(longest);
         let by_fft = |a: u32, b: u32| {
             let usual = Fft::new(shape, &FftSettings::default());
             // A product of unequal factors may have fewer points with complex coefficients.
-            let complex = complex_points(a + b).filter(|&points| is_whole && !is_square && points < usual.digits());
+            let is_plain = is_whole && !is_square && extra == Extra::Nothing;
+            let complex = complex_points(a + b).filter(|&points| is_plain && points < usual.digits());
             complex.and_then(|points| Fft::modulo(shape.operands()[0], shape.operands()[1], points)).unwrap_or(usual)
         };
         let spec: Box<dyn Spec> = if by_tensor {
@@ -284,8 +313,7 @@ impl Steps {
         } else {
             Box::new(Large::new(shape).expect("the factors have at most the limbs of the longest product"))
         };
-        let rows = if is_square { vec![a, product] } else { vec![a, b, product] };
-        self.push(spec, rows);
+        self.push(spec, factors([a, b], is_square, extra).into_iter().chain([product]));
     }
 
     /// `a·b` in scratch memory. Where both are short, one gets zeros above it.
@@ -395,7 +423,8 @@ impl Steps {
     /// The limbs `n` if the lowest `limbs` limbs of `a·b` shall come from the product modulo `Bⁿ + 1`.
     fn wrapped(&self, a: Number, b: Number, limbs: u32) -> Option<u32> {
         let longest = a.limbs.max(b.limbs);
-        let in_block = longest <= self.most_of_block();
+        // The transform is in a block, though one of the whole product may not be.
+        let in_block = longest <= BLOCK_LIMBS || self.settings.blocks == Some(true);
         if self.is_shared || !in_block || !WRAPPED_LIMBS.iter().any(|it| it.contains(&longest)) {
             return None;
         }
@@ -405,10 +434,10 @@ impl Steps {
     }
 
     /// `a·b` to a row, or the lower limbs that it has, from its lower limbs and from the product modulo `Bⁿ + 1`.
-    pub(super) fn multiply_wrapped(&mut self, [a, b]: [Number; 2], n: u32, product: Number) {
+    pub(super) fn multiply_wrapped(&mut self, [a, b]: [Number; 2], extra: Extra, n: u32, product: Number) {
         let mark = self.mark();
         let is_square = a == b && !self.operand_shape(a).common;
-        let shape = self.product_shape([a, b], is_square).truncated(product.limbs);
+        let shape = self.product_shape([a, b], is_square, extra).truncated(product.limbs);
         let transform = Fft::wrapped(shape, n).expect("there is a division for these limbs");
         if self.notes.is_empty() {
             self.notes = transform.notes();
@@ -420,8 +449,13 @@ impl Steps {
         self.count_product(longest);
         self.has_long_blocks |= longest > BLOCK_LIMBS;
         let [a, b] = self.rows([a, b]);
-        self.push(Box::new(transform), if is_square { vec![a, product] } else { vec![a, b, product] });
-        let unwrap = Unwrap { low, result: product, modulus: n, above, is_signed };
+        self.push(Box::new(transform), factors([a, b], is_square, extra).into_iter().chain([product]));
+        let (of_complements, addend) = match extra {
+            Extra::Nothing => (false, None),
+            Extra::Signs => (true, None),
+            Extra::Addend(addend) => (false, Some(addend)),
+        };
+        let unwrap = Unwrap { low, result: product, modulus: n, above, is_signed, of_complements, addend };
         let rows = unwrap.rows();
         self.push(Box::new(unwrap), rows);
         self.release(mark);
@@ -443,12 +477,16 @@ impl Steps {
         })
     }
 
-    /// A product of two numbers, or the square of the first one.
-    fn product_shape(&self, [a, b]: [Number; 2], is_square: bool) -> OperationShape {
+    /// A product of two numbers with something besides, or the square of the first one.
+    fn product_shape(&self, [a, b]: [Number; 2], is_square: bool, extra: Extra) -> OperationShape {
         if is_square {
-            OperationShape::square(32 * a.limbs)
-        } else {
-            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
+            return OperationShape::square(32 * a.limbs);
+        }
+        let shape = OperationShape::product(self.operand_shape(a), self.operand_shape(b));
+        match extra {
+            Extra::Nothing => shape,
+            Extra::Signs => shape.signed(),
+            Extra::Addend(addend) => shape.plus(self.operand_shape(addend)),
         }
     }
 
@@ -518,6 +556,16 @@ impl Spec for Long {
         notes.push(("memory", format!("{} bytes of scratch memory a lane", 4 * u64::from(self.scratch_limbs()))));
         notes
     }
+}
+
+/// The rows that a product reads.
+fn factors([a, b]: [Number; 2], is_square: bool, extra: Extra) -> Vec<Number> {
+    let second = (!is_square).then_some(b);
+    let addend = match extra {
+        Extra::Nothing | Extra::Signs => None,
+        Extra::Addend(addend) => Some(addend),
+    };
+    [a].into_iter().chain(second).chain(addend).collect()
 }
 
 /// The points of a product with complex coefficients of so many limbs.

@@ -16,6 +16,12 @@
 //! is `c − κ` for a borrow `c` of `P − S`: from −1 to 2. With a carry that leaves `L` that is right, too, unless `u` is `Bʰ − 1` and the carry 1, or `u = 0` and the carry
 //! −1. In the first case `H + t = 0`, `t < 0` and `P = L < 2²⁹`, but factors with coefficients that come back have a greater product. In the second case
 //! `H + t = Bʰ − 1`, but `H < 0`, as the carry says. Without limb `n` of `S`, one more limb of `H` has its sign.
+//!
+//! An addend of at most `n` limbs joins `P` and `L`: it is in `S`, and here it is added to the lower limbs. All this stays true, as `P` does not get less and
+//! has no limb more.
+//!
+//! A product of two's complements is at most a quarter of `Bⁿ⁺ʰ` in magnitude, so `H + t` and `H + t′` are between `−Bʰ/2` and `Bʰ/2`. Then the highest bit `σ` of
+//! `u` is the sign: `H + t′ = u − σ·Bʰ`, `H` is its remainder modulo `Bʰ` less `(κ + σ)·Bʰ`, and the carry is `c − κ − σ`.
 
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, add_carry_to_row};
@@ -46,6 +52,10 @@ pub(super) struct Unwrap {
     pub(super) above: u32,
     /// Has `H` a sign? Then `h` is greater by one limb where limb `n` of `S` does not tell it.
     pub(super) is_signed: bool,
+    /// Is the product, which is whole, of two's complements?
+    pub(super) of_complements: bool,
+    /// A row that is added: `S` has it already.
+    pub(super) addend: Option<Number>,
 }
 
 /// The limbs of a lane.
@@ -58,8 +68,8 @@ struct Lane {
 
 impl Unwrap {
     /// The rows in the order of the parameters.
-    pub(super) fn rows(&self) -> [Number; 2] {
-        [self.low, self.result]
+    pub(super) fn rows(&self) -> Vec<Number> {
+        self.addend.into_iter().chain([self.low, self.result]).collect()
     }
 
     /// Has the result all limbs of the product?
@@ -67,8 +77,15 @@ impl Unwrap {
         self.result.limbs > self.modulus
     }
 
+    /// Does the highest of the limbs above `n` tell a sign?
+    const fn needs_sign(&self) -> bool {
+        if self.is_whole() { self.of_complements } else { self.is_signed }
+    }
+
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let (mut b, Ports { addresses, lanes }) = entry.open(&self.name(), Glue::None, &["low", "product"], false);
+        let names = ["addend", "low", "product"];
+        let names = &names[names.len() - self.rows().len()..];
+        let (mut b, Ports { addresses, lanes }) = entry.open(&self.name(), Glue::None, names, false);
         b.bounds(Bounds { max_threads: Some(32 * WARPS), ..Bounds::default() });
         b.section("setup");
         let block = b.special(Special::Ctaid);
@@ -78,7 +95,10 @@ impl Unwrap {
         let outside = b.compare(Cmp::Ge, number, lanes);
         b.return_if(outside);
         let member = b.special(Special::Lane);
-        let [low, row] = [0, 1].map(|i| self.rows()[i].row(&mut b, addresses[i], number));
+        let rows = self.rows().into_iter().zip(addresses);
+        let rows: Vec<R64> = rows.map(|(row, address)| row.row(&mut b, address, number)).collect();
+        let [addend @ .., low, row] = &rows[..] else { unreachable!("two rows at least") };
+        let (addend, low, row) = (addend.first().copied(), *low, *row);
         let top = self.is_whole().then(|| {
             let top = b.load_global(Space::Global, Vector::V1, row, 4 * self.modulus)[0];
             // It is read before it is overwritten.
@@ -86,7 +106,7 @@ impl Unwrap {
             top
         });
         let lane = Lane { row, member };
-        let carry = self.difference(&mut b, &lane, low, top);
+        let carry = self.difference(&mut b, &lane, low, addend, top);
         b.section("carry");
         let carries = b.compare(Cmp::Ne, carry, 0);
         b.if_(carries, |b| {
@@ -109,17 +129,28 @@ impl Unwrap {
     }
 
     /// Writes the lower limbs of the product and, if it is whole, `H` and limb `n` of `S` above limb `n`. Returns the carry into the limbs after the lower ones.
-    fn difference(&self, b: &mut Builder, lane: &Lane, low: R64, top: Option<R32>) -> R32 {
+    fn difference(&self, b: &mut Builder, lane: &Lane, low: R64, addend: Option<R64>, top: Option<R32>) -> R32 {
         b.section("difference");
         let [borrow, carry, highest] = [(); 3].map(|()| b.copy(0));
+        // The row, its lower limbs, and the carry of the sum.
+        let addend = addend.zip(self.addend).map(|(row, it)| (row, it.limbs.min(self.above), b.copy(0)));
         let sign = top.map(|top| b.shr_signed(top, 31));
         let count = LIMBS.min(self.above.div_ceil(32));
         lane.turns(b, count, [0, self.above], |b, first, inside| {
             let own = b.add(first, lane.member);
             let [low, row] = [low, lane.row].map(|row| b.mad_wide(own, 4, row));
             let [known, wrapped] = [low, row].map(|row| load(b, row, inside));
+            let added = addend.map(|(row, limbs, _)| {
+                let row = b.mad_wide(own, 4, row);
+                let inside = inside_of(b, own, count, limbs);
+                load(b, row, &inside)
+            });
             // Without a barrier `ptxas` moves each load to its first use, and they wait one after the other.
             b.warp_barrier();
+            let known = match addend.zip(added) {
+                None => known,
+                Some(((.., carry), added)) => add(b, [&known, &added], carry, inside),
+            };
             for ((&known, &limb), (&inside, i)) in known.iter().zip(&wrapped).zip(inside.iter().zip(0..)) {
                 let generates = b.compare(Cmp::Lt, known, limb);
                 let passes = b.compare(Cmp::Eq, known, limb);
@@ -128,11 +159,14 @@ impl Unwrap {
                 let difference = b.sub(difference, enters);
                 b.guarded(inside, true, |g| g.store_global(Space::Global, &[known], row, 128 * i));
                 let number = b.add(own, 32 * i);
-                let Some((top, sign)) = top.zip(sign) else {
-                    if self.is_signed {
+                let mark_highest = |b: &mut Builder, limb: R32| {
+                    if self.needs_sign() {
                         let is_highest = b.compare(Cmp::Eq, number, self.above - 1);
-                        b.guarded(is_highest, true, |g| g.set(highest, difference));
+                        b.guarded(is_highest, true, |g| g.set(highest, limb));
                     }
+                };
+                let Some((top, sign)) = top.zip(sign) else {
+                    mark_highest(b, difference);
                     continue;
                 };
                 // `H` and limb `n` of `S`, a number with a sign. A limb outside passes the carry on.
@@ -144,6 +178,7 @@ impl Unwrap {
                 let passes = b.compare(Cmp::Eq, sum, u32::MAX);
                 let enters = through(b, generates, passes, carry);
                 let sum = b.add(sum, enters);
+                mark_highest(b, sum);
                 let stays = b.compare(Cmp::Lt, number, self.result.limbs - self.modulus);
                 b.guarded(stays, true, |g| {
                     g.store_global(Space::Global, &[sum], row, 4 * (self.modulus + 32 * i));
@@ -151,11 +186,14 @@ impl Unwrap {
             }
             None
         });
-        if let Some(sign) = sign {
-            let multiple = b.add(carry, sign);
-            return b.sub(borrow, multiple);
-        }
-        if !self.is_signed {
+        let borrow = match sign {
+            Some(sign) => {
+                let multiple = b.add(carry, sign);
+                b.sub(borrow, multiple)
+            }
+            None => borrow,
+        };
+        if !self.needs_sign() {
             return borrow;
         }
         let is_negative = b.compare_signed(Cmp::Lt, highest, 0);
@@ -187,11 +225,7 @@ impl Lane {
         let first = b.copy(from);
         b.do_while(|b| {
             let own = b.add(first, self.member);
-            let inside = |i| {
-                let limb = b.add(own, 32 * i);
-                b.compare(Cmp::Lt, limb, end)
-            };
-            let inside: Vec<Pred> = (0..count).map(inside).collect();
+            let inside = inside_of(b, own, count, end);
             let goes_on = turn(b, first, &inside);
             b.increase(first, 32 * count);
             let more = b.compare(Cmp::Lt, first, end);
@@ -218,6 +252,28 @@ impl Lane {
     }
 }
 
+/// Where the limbs of a thread, from `own` on and 32 apart, are below `end`.
+fn inside_of(b: &mut Builder, own: R32, count: u32, end: u32) -> Vec<Pred> {
+    let inside = |i| {
+        let limb = b.add(own, 32 * i);
+        b.compare(Cmp::Lt, limb, end)
+    };
+    (0..count).map(inside).collect()
+}
+
+/// The sums of limbs of two rows, 0 where they are outside. `carry` enters, and becomes the carry that leaves them where all are inside.
+fn add(b: &mut Builder, [first, second]: [&[R32]; 2], carry: R32, inside: &[Pred]) -> Vec<R32> {
+    let sum = |((&first, &second), &inside): ((&R32, &R32), &Pred)| {
+        let sum = b.add(first, second);
+        let generates = b.compare(Cmp::Lt, sum, second);
+        let passes = b.compare(Cmp::Eq, sum, u32::MAX);
+        let enters = through(b, generates, passes, carry);
+        let sum = b.add(sum, enters);
+        b.select(sum, 0, inside)
+    };
+    first.iter().zip(second).zip(inside).map(sum).collect()
+}
+
 /// The limbs of a thread, 0 where they are outside.
 fn load(b: &mut Builder, row: R64, inside: &[Pred]) -> Vec<R32> {
     let load = |(&inside, i): (&Pred, u32)| {
@@ -230,9 +286,10 @@ fn load(b: &mut Builder, row: R64, inside: &[Pred]) -> Vec<R32> {
 
 impl Spec for Unwrap {
     fn name(&self) -> String {
-        let Self { low, result, modulus, above, is_signed } = self;
-        let sign = if *is_signed { "_signed" } else { "" };
-        format!("unwrap_{}_{}_{modulus}_{above}{sign}", low.row_limbs, result.row_limbs)
+        let Self { low, result, modulus, above, addend, .. } = self;
+        let sign = if self.needs_sign() { "_signed" } else { "" };
+        let added = addend.map_or_else(String::new, |it| format!("_plus_{}", it.row_limbs));
+        format!("unwrap_{}_{}_{modulus}_{above}{sign}{added}", low.row_limbs, result.row_limbs)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
@@ -261,24 +318,38 @@ mod tests {
         limbs
     }
 
-    /// Runs the kernel over the rows of all lanes, one after the other, and compares the results.
-    fn check(unwrap: &Unwrap, [low, rows, expected]: [&[u32]; 3]) {
+    /// The kernel for products modulo `Bⁿ + 1` with `h` limbs above `n`, with these limbs of the lower ones and of the result.
+    fn unwrap([n, h]: [u32; 2], [low, result]: [u32; 2], is_signed: bool) -> Unwrap {
+        Unwrap {
+            low: Number::row_of(Binding::Parameter(0), low, false),
+            result: Number::row_of(Binding::Parameter(1), result, false),
+            modulus: n,
+            above: h,
+            is_signed,
+            of_complements: false,
+            addend: None,
+        }
+    }
+
+    /// Runs the kernel over the rows of all lanes, one after the other, and compares the results. The rows are those that it reads, then the results.
+    fn check(unwrap: &Unwrap, rows: &[&[u32]], expected: &[u32]) {
         let width = unwrap.result.limbs as usize;
-        let lanes = rows.len() / width;
+        let lanes = expected.len() / width;
         let mut memory = Memory::new(1 << 24);
-        let mut args: Vec<u64> = [low, rows]
-            .into_iter()
+        let mut args: Vec<u64> = rows
+            .iter()
             .map(|words| {
                 let address = memory.alloc(4 * words.len() as u64).unwrap();
                 memory.write(address, words).unwrap();
                 address
             })
             .collect();
+        let result = args[args.len() - 1];
         args.push(lanes as u64);
         let program = Program::parse(&unwrap.build(0).to_string()).unwrap();
         program.launch(unwrap.grid(0, lanes as u32), &args, &mut memory).unwrap();
-        let mut words = vec![0; rows.len()];
-        memory.read(args[1], &mut words).unwrap();
+        let mut words = vec![0; expected.len()];
+        memory.read(result, &mut words).unwrap();
         for (lane, (found, expected)) in words.chunks(width).zip(expected.chunks(width)).enumerate() {
             assert_eq!(found, expected, "{unwrap:?}, lane {lane}");
         }
@@ -298,13 +369,7 @@ mod tests {
     fn what_comes_back_has_any_sign() {
         for (n, h) in [(3, 1), (5, 3), (40, 33), (130, 64), (300, 257)] {
             let (row, low_limbs) = (n + h, h + 2);
-            let unwrap = Unwrap {
-                low: Number::row_of(Binding::Parameter(0), low_limbs, false),
-                result: Number::row_of(Binding::Parameter(1), row, false),
-                modulus: n,
-                above: h,
-                is_signed: true,
-            };
+            let unwrap = unwrap([n, h], [low_limbs, row], true);
             let (mut lows, mut rows, mut expected) = (Vec::new(), Vec::new(), Vec::new());
             for lower in numbers(n) {
                 for upper in numbers(h) {
@@ -322,7 +387,55 @@ mod tests {
                     }
                 }
             }
-            check(&unwrap, [&lows, &rows, &expected]);
+            check(&unwrap, &[&lows, &rows], &expected);
+        }
+    }
+
+    /// A product of two's complements is at most a quarter of `Bⁿ⁺ʰ` in magnitude.
+    #[test]
+    fn complements() {
+        for (n, h) in [(3, 1), (5, 3), (40, 33), (130, 64), (300, 257)] {
+            let unwrap = Unwrap { of_complements: true, ..unwrap([n, h], [h, n + h], true) };
+            let (mut lows, mut rows, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+            for lower in numbers(n) {
+                for upper in numbers(h).into_iter().map(|it| (it - (power(h) >> 1_u32)) >> 1_u32) {
+                    for t in [0, 1, -1, 3, -3, 1 << 28, -(1 << 28)] {
+                        let product = &lower + power(n) * &upper;
+                        let s = &lower + power(n) * t - (&upper - t);
+                        lows.extend(limbs(&product, h));
+                        rows.extend(limbs(&s, n + 1));
+                        rows.extend(vec![0xDEAD_BEEF_u32; h as usize - 1]);
+                        expected.extend(limbs(&product, n + h));
+                    }
+                }
+            }
+            check(&unwrap, &[&lows, &rows], &expected);
+        }
+    }
+
+    /// The addend is in the product modulo `Bⁿ + 1`, but not in the lower limbs. It is shorter than those, or longer.
+    #[test]
+    fn an_addend() {
+        for (n, h, count) in [(3, 1, 3), (40, 33, 32), (130, 64, 130), (300, 257, 5), (300, 257, 280)] {
+            let addend = Number::row_of(Binding::Parameter(0), count, false);
+            let unwrap = Unwrap { addend: Some(addend), ..unwrap([n, h], [h, n + h], false) };
+            let [mut addends, mut lows, mut rows, mut expected] = [(); 4].map(|()| Vec::new());
+            for (lower, added) in numbers(n).into_iter().zip(numbers(count).into_iter().rev()) {
+                for upper in numbers(h) {
+                    for t in [0, 1, -1, 3, -3] {
+                        if upper == BigInt::from(0) && t < 0 && lower < BigInt::from(1 << 29) {
+                            continue;
+                        }
+                        let sum = &lower + power(n) * &upper;
+                        addends.extend(limbs(&added, count));
+                        lows.extend(limbs(&(&sum - &added), h));
+                        rows.extend(limbs(&(&lower + power(n) * t - (&upper - t)), n + 1));
+                        rows.extend(vec![0xDEAD_BEEF_u32; h as usize - 1]);
+                        expected.extend(limbs(&sum, n + h));
+                    }
+                }
+            }
+            check(&unwrap, &[&addends, &lows, &rows], &expected);
         }
     }
 
@@ -332,13 +445,7 @@ mod tests {
         for (n, h, row) in [(5, 2, 4), (40, 33, 39), (130, 64, 100), (300, 140, 300)] {
             for is_signed in [false, true] {
                 let above = h + u32::from(is_signed);
-                let unwrap = Unwrap {
-                    low: Number::row_of(Binding::Parameter(0), above, false),
-                    result: Number::row_of(Binding::Parameter(1), row, false),
-                    modulus: n,
-                    above,
-                    is_signed,
-                };
+                let unwrap = unwrap([n, above], [above, row], is_signed);
                 let (mut lows, mut rows, mut expected) = (Vec::new(), Vec::new(), Vec::new());
                 for lower in numbers(row) {
                     for upper in numbers(h) {
@@ -350,7 +457,7 @@ mod tests {
                         }
                     }
                 }
-                check(&unwrap, [&lows, &rows, &expected]);
+                check(&unwrap, &[&lows, &rows], &expected);
             }
         }
     }

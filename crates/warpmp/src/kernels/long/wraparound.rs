@@ -5,7 +5,7 @@
 //! source     the wrap-around trick: Brent and Zimmermann, "Modern Computer Arithmetic" (2010), for results of which some limbs are known. That a short
 //!            product makes them known is ours.
 
-use super::sequence::{Steps, by_products};
+use super::sequence::{Extra, Steps, by_products};
 use crate::kernels::fft::wrapped_limbs;
 use crate::kernels::{Algorithm, OperationShape, Order};
 
@@ -16,7 +16,7 @@ const MOST_LIMBS: u32 = 4096;
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft-wraparound",
     summary: "a product modulo `Bⁿ + 1` by `fft`, and the limbs above it by the product of the lower limbs",
-    accepts: "factors of 8193 to 12256, 16385 to 24544 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
+    accepts: "factors of 8193 to 12256, 16385 to 24544, 24577 to 32736 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, abilities| {
@@ -26,7 +26,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
         let result = steps.result(0).row;
         // Few GPUs have the shared memory of longer blocks. On others the product takes four steps.
         if n <= MOST_LIMBS || settings.blocks == Some(true) {
-            steps.multiply_wrapped([a, b], n, result);
+            steps.multiply_wrapped([a, b], Extra::Nothing, n, result);
         } else {
             steps.multiply(a, b, result);
         }

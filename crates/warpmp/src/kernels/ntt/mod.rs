@@ -85,6 +85,7 @@ fn layout(shape: OperationShape) -> Option<Layout> {
     let of = |[parts, points]: [u32; 2]| Layout {
         limbs,
         square,
+        is_signed: false,
         points,
         parts,
         angle: 0,

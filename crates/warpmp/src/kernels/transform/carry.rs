@@ -1,7 +1,7 @@
 //! From numbers of two words to limbs, and to global memory: the same instructions for all operands.
 //!
-//! A thread has numbers of two words, each at a word of the result. The upper half goes to the next word; then each word
-//! carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
+//! A thread has numbers of two words, each at a word of the result, and adds the words of an addend to them. The upper half goes to the next word; then
+//! each word carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
 //! segment is 32 words.
 //!
 //! bound: the upper half `h` of a number is below 2³¹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
@@ -15,6 +15,48 @@ use super::layout::Layout;
 
 /// The low and the high word of a number.
 pub(in crate::kernels) type Halves = (R32, R32);
+
+/// A row that is added to a product.
+#[derive(Clone, Copy)]
+pub(in crate::kernels) struct Addend {
+    /// Where it begins.
+    pub(in crate::kernels) row: R64,
+    pub(in crate::kernels) limbs: u32,
+}
+
+impl Addend {
+    /// Adds the words of the row to the numbers of a thread. They stand at word `index` after the words `firsts`, and `index` is below `end`.
+    pub(in crate::kernels) fn add(
+        self,
+        b: &mut Builder,
+        numbers: &mut [Halves],
+        firsts: impl Iterator<Item = u32>,
+        (index, end): (R32, u32),
+    ) {
+        let from = b.mad_wide(index, 4, self.row);
+        let mut load = |first: u32| {
+            if first >= self.limbs {
+                return None;
+            }
+            if first + end <= self.limbs {
+                return Some(b.load_global(Space::GlobalConst, Vector::V1, from, 4 * first)[0]);
+            }
+            let word = b.copy(0);
+            let inside = b.compare(Cmp::Lt, index, self.limbs - first);
+            b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], from, 4 * first));
+            Some(word)
+        };
+        let words: Vec<Option<R32>> = firsts.map(&mut load).collect();
+        for (number, word) in numbers.iter_mut().zip(words) {
+            let Some(word) = word else { continue };
+            let sum = [b.register(), b.register()];
+            let mut chain = b.chain();
+            chain.add_into(sum[0], number.0, word);
+            chain.end_add(sum[1], number.1, 0);
+            *number = (sum[0], sum[1]);
+        }
+    }
+}
 
 /// The words of a thread in a column of the rows.
 pub(in crate::kernels) struct Column {

@@ -73,6 +73,8 @@ pub(in crate::kernels) struct Layout {
     pub(in crate::kernels) limbs: [u32; 3],
     /// Is it a square?
     pub(in crate::kernels) square: bool,
+    /// Are the factors two's complements? They are equally long then.
+    pub(in crate::kernels) is_signed: bool,
     /// Points of a part: 512, 1024, 2048 or 4096.
     pub(in crate::kernels) points: u32,
     /// Parts: 1, 2, 3, 5 or 6.
@@ -114,6 +116,11 @@ impl Layout {
         }
     }
 
+    /// How many products of unsigned digits a coefficient lacks, at most. Two products at most have a digit with a sign, and each lacks half of one.
+    pub(in crate::kernels) const fn lacking(self) -> u32 {
+        self.returning() + self.is_signed as u32
+    }
+
     /// Has a result with a sign a limb above it?
     pub(in crate::kernels) const fn has_top(self) -> bool {
         matches!(self.coefficients, Coefficients::Complex { has_top: true })
@@ -130,7 +137,7 @@ impl Layout {
 
     /// Enters the first word where coefficients with signs are made positive. A word has two coefficients of digits of 16 bits.
     pub(in crate::kernels) const fn entering(self) -> u32 {
-        if self.is_balanced() { 1 << 28 } else { self.returning() << 16 }
+        if self.is_balanced() { 1 << 28 } else { self.lacking() << 16 }
     }
 
     /// Threads that transform a part.

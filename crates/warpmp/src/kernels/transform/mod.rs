@@ -58,15 +58,14 @@ impl Layout {
 
 /// The limbs of the factors and of the result of a product, or of a square as a product.
 pub(super) fn limbs(shape: OperationShape) -> [u32; 3] {
-    match shape.limbs() {
-        [a, c, 0] if shape.operands().len() == 1 => [a, a, c],
-        limbs => limbs,
-    }
+    let [a, b, _] = shape.limbs();
+    let c = shape.results()[0].div_ceil(32);
+    [a, if shape.operands().len() == 1 { a } else { b }, c]
 }
 
-/// The address of row `i` of the block's product: the factors come first.
+/// The address of row `i` of the block's product: the operands come first.
 pub(super) fn row(b: &mut Builder, shape: OperationShape, ports: &Ports, i: usize) -> R64 {
-    let limbs = shape.limbs::<3>()[i];
+    let limbs = shape.limbs::<4>()[i];
     let address = ports.addresses[i];
     if shape.is_common(i) {
         return address;

@@ -60,6 +60,7 @@ impl Split {
         Layout {
             limbs: [0; 3],
             square: self.square,
+            is_signed: false,
             points: self.width,
             parts: 1,
             angle: 0,
