@@ -342,7 +342,6 @@ const FFT_BLOCKS: &[(&str, usize, u32)] = &[
     ("fft", 163_840, 255),
     ("fft", 196_608, 255),
     ("fft-wraparound", 18432, 255),
-    ("fft-wraparound", 28672, 255),
     ("fft-wraparound", 40960, 255),
     ("fft-wraparound", 73728, 255),
     ("fft-wraparound", 147_456, 255),

@@ -57,8 +57,6 @@ fn wrapped_products() -> Vec<Fft> {
     };
     let products = [
         [383, 383, 512],
-        [1023, 1023, 1536],
-        [900, 800, 1536],
         [1535, 1535, 2048],
         [1500, 1200, 2048],
         [2304, 2304, 4096],
@@ -78,7 +76,7 @@ fn signed_products() -> Vec<Fft> {
         |limbs: u32| OperationShape::new(Operation::SignedMul, &[Shape::new(1, 32 * limbs as usize); 2]).unwrap();
     let whole = |(bits, levels): (u32, Option<u32>)| Fft::new(shape(bits / 32), &FftSettings { levels });
     let wrapped = |[limbs, n]: [u32; 2]| Fft::wrapped(shape(limbs), n).unwrap();
-    let products = [[1023, 1536], [1300, 2048], [2304, 4096], [6143, 8192], [1700, 3072], [4095, 6144], [7167, 12288]];
+    let products = [[1300, 2048], [2304, 4096], [6143, 8192], [1700, 3072], [4095, 6144], [7167, 12288]];
     DIVISIONS.into_iter().map(whole).chain(products.map(wrapped)).collect()
 }
 

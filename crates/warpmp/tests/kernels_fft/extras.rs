@@ -41,6 +41,29 @@ fn launches() {
     }
 }
 
+/// Signs cost a few instructions, an addend its row and two sums a word.
+#[test]
+fn costs() {
+    for bits in [32_768, 65_536, 131_072] {
+        // Levels of a short product by `fft` ask for more parts.
+        let settings = if bits > 65_536 { blocks() } else { Settings::default() };
+        let count = |operation: Operation, name| {
+            let (widths, lanes) = (vec![bits; operation.arity()], vec![1; operation.arity()]);
+            let counters = check_with(operation, name, &settings, &widths, &lanes, Pattern::Random);
+            [counters.instructions().warps, counters.load_sectors(), counters.store_sectors()]
+        };
+        let product = count(Operation::Mul, "fft");
+        let signed = count(Operation::SignedMul, "long");
+        let sum = count(Operation::MulAdd, "long");
+        assert_eq!(signed[1..], product[1..], "{bits} bits");
+        assert_eq!(sum[1..], [product[1] + bits as u64 / 256, product[2]], "{bits} bits");
+        assert!(
+            100 * signed[0] < 101 * product[0] && 100 * sum[0] < 102 * product[0],
+            "{product:?} {signed:?} {sum:?}"
+        );
+    }
+}
+
 #[test]
 fn signs_and_addends() {
     for bits in BITS.into_iter().chain(AROUND) {

@@ -193,52 +193,60 @@ impl Layout {
         word
     }
 
-    /// The real digits of a thread, with their offset, and the imaginary ones.
+    /// The real digits of a thread, by part, and the imaginary ones, with their offset.
     fn digits_of(
         self,
         b: &mut Builder,
         place: &Place,
         words: &Words,
         selector: R32,
-    ) -> (Vec<Vec<OffsetDigit>>, Vec<F64>) {
+    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
+        if self.is_balanced() {
+            self.balanced_digits(b, place, words)
+        } else {
+            self.unsigned_digits(b, place, words, selector)
+        }
+    }
+
+    /// The same of unsigned digits. Only the last one of a two's complement has a sign.
+    fn unsigned_digits(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        words: &Words,
+        selector: R32,
+    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
         let last = 2 * words.limbs - 1;
-        let is_last =
-            (self.is_signed && !self.is_balanced()).then(|| b.compare(Cmp::Eq, place.thread, last % self.threads()));
+        let is_last = self.is_signed.then(|| b.compare(Cmp::Eq, place.thread, last % self.threads()));
         let mut number = 0..;
-        let mut unsigned = |b: &mut Builder, words: &[R32]| -> Vec<OffsetDigit> {
+        let mut digits = |words: &[R32]| -> Vec<OffsetDigit> {
             let digit = |(&word, number)| match is_last.filter(|_| number == last / self.threads()) {
                 Some(is_last) => OffsetDigit::signed(b, word, selector, is_last),
                 None => OffsetDigit::unsigned(b, word, selector),
             };
             words.iter().zip(&mut number).map(digit).collect()
         };
-        let (real, imaginary) = if self.is_balanced() {
-            let balanced = |&word: &R32| OffsetDigit::balanced(b, word, None, DIGIT_BITS);
-            let imaginary: Vec<OffsetDigit> = words.imaginary.iter().map(balanced).collect();
-            (self.balanced_digits(b, place, words), imaginary)
-        } else {
-            let real = words.real.iter().map(|words| unsigned(b, words)).collect();
-            (real, unsigned(b, &words.imaginary))
-        };
-        (real, imaginary.into_iter().map(|it| it.digit(b)).collect())
+        (words.real.iter().map(|words| digits(words)).collect(), digits(&words.imaginary))
     }
 
-    /// The real digits of a thread if they are balanced.
-    fn balanced_digits(self, b: &mut Builder, place: &Place, words: &Words) -> Vec<Vec<OffsetDigit>> {
+    /// The same of balanced digits.
+    fn balanced_digits(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        words: &Words,
+    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
         // The last digit of all stays unsigned, unless it has a sign. Above an imaginary digit there is another one.
         let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty() && !self.is_signed;
         let at_top = is_last.then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
-        let words = &words.real;
-        let last = words.len() * words[0].len() - 1;
+        let last = words.real.len() * words.real[0].len() - 1;
         let mut number = 0..;
-        words
-            .iter()
-            .map(|words| {
-                let digits = words.iter().zip(&mut number);
-                let unsigned = |number| at_top.filter(|_| number == last);
-                digits.map(|(&word, number)| OffsetDigit::balanced(b, word, unsigned(number), DIGIT_BITS)).collect()
-            })
-            .collect()
+        let mut digits = |words: &[R32]| -> Vec<OffsetDigit> {
+            let unsigned = |number| at_top.filter(|_| number == last);
+            let digits = words.iter().zip(&mut number);
+            digits.map(|(&word, number)| OffsetDigit::balanced(b, word, unsigned(number), DIGIT_BITS)).collect()
+        };
+        (words.real.iter().map(|words| digits(words)).collect(), digits(&words.imaginary))
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
@@ -248,6 +256,7 @@ impl Layout {
         for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
             let (digits, imaginary) = self.digits_of(b, place, words, selector);
+            let imaginary: Vec<F64> = imaginary.into_iter().map(|it| it.digit(b)).collect();
             let x = if self.parts == 1 {
                 b.section("forward 1");
                 let pairs = pairs_of_one(b, &digits[0], &imaginary);

@@ -33,8 +33,8 @@ const DIVISIONS: [[u32; 2]; 12] = [
 pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 
 /// The divisions of products modulo `Bⁿ + 1` from which a product is made: `n` limbs have as many digits.
-const WRAPPED_DIVISIONS: [[u32; 2]; 10] =
-    [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [3, 2048], [2, 4096], [5, 2048], [6, 2048]];
+const WRAPPED_DIVISIONS: [[u32; 2]; 9] =
+    [[1, 512], [1, 1024], [1, 2048], [3, 1024], [2, 2048], [3, 2048], [2, 4096], [5, 2048], [6, 2048]];
 
 /// The limbs `n` of the shortest product modulo `Bⁿ + 1` from which a product of factors of these limbs can be made.
 pub(in crate::kernels) fn wrapped_limbs(a: u32, b: u32) -> Option<u32> {

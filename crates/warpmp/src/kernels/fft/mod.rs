@@ -2,8 +2,8 @@
 //! this page says, where a block can have 199 KB of shared memory; `large` has longer products, in four steps through global
 //! memory.
 //!
-//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
-//! requires   `la, lb ≤ 6144`, the longer one at least 129
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less; for `long` also a·b + d, or a·b of two's complements
+//! requires   `la, lb ≤ 6144`, the longer one at least 129; an addend `d` no longer than it; two's complements of equal lengths
 //! launch     `points / 16` threads a block, as many for each part that is transformed beside others, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
@@ -11,8 +11,9 @@
 //!
 //! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
-//! padding with zeros (`layout`). The passes transform, multiply and transform back (`passes`, `codelet`), and the
-//! coefficients become limbs (`result`). All roots of unity are in a table of the kernel (`angle`, `table`).
+//! padding with zeros (`layout`). The last digit of a two's complement has a sign. The passes transform, multiply and transform
+//! back (`passes`, `codelet`), and the coefficients become limbs (`result`). All roots of unity are in a table of the kernel
+//! (`angle`, `table`).
 //!
 //! bound: the error of every coefficient is proved to be below 1/2 from the instructions of the kernel (`bound.rs`).
 //!

@@ -16,7 +16,7 @@ const MOST_LIMBS: u32 = 4096;
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft-wraparound",
     summary: "a product modulo `Bⁿ + 1` by `fft`, and the limbs above it by the product of the lower limbs",
-    accepts: "factors of 8193 to 12256, 16385 to 24544, 24577 to 32736 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
+    accepts: "factors of 8193 to 12256, 16385 to 24544 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, abilities| {
