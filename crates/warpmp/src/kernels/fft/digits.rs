@@ -44,6 +44,21 @@ struct Words {
     limbs: u32,
 }
 
+/// The digits of a thread, as [`Words`] has their words.
+struct Digits {
+    real: Vec<Vec<OffsetDigit>>,
+    imaginary: Vec<OffsetDigit>,
+}
+
+impl Words {
+    /// The digits that `digit` makes of the words and their numbers among those of the thread, the real ones first.
+    fn digits(&self, mut digit: impl FnMut(R32, u32) -> OffsetDigit) -> Digits {
+        let mut number = 0..;
+        let mut digits = |words: &[R32]| words.iter().zip(&mut number).map(|(&word, i)| digit(word, i)).collect();
+        Digits { real: self.real.iter().map(|words| digits(words)).collect(), imaginary: digits(&self.imaginary) }
+    }
+}
+
 impl Layout {
     /// The selector by which [`prmt`](Emit::prmt) takes a thread's digit from a word: threads with even numbers take the low digit.
     /// Balanced digits: from two words, with the digit below.
@@ -193,14 +208,8 @@ impl Layout {
         word
     }
 
-    /// The real digits of a thread, by part, and the imaginary ones, with their offset.
-    fn digits_of(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        words: &Words,
-        selector: R32,
-    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
+    /// The digits of a thread.
+    fn digits_of(self, b: &mut Builder, place: &Place, words: &Words, selector: R32) -> Digits {
         if self.is_balanced() {
             self.balanced_digits(b, place, words)
         } else {
@@ -208,45 +217,26 @@ impl Layout {
         }
     }
 
-    /// The same of unsigned digits. Only the last one of a two's complement has a sign.
-    fn unsigned_digits(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        words: &Words,
-        selector: R32,
-    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
+    /// Unsigned digits of a thread. Only the last one of a two's complement has a sign.
+    fn unsigned_digits(self, b: &mut Builder, place: &Place, words: &Words, selector: R32) -> Digits {
         let last = 2 * words.limbs - 1;
         let is_last = self.is_signed.then(|| b.compare(Cmp::Eq, place.thread, last % self.threads()));
-        let mut number = 0..;
-        let mut digits = |words: &[R32]| -> Vec<OffsetDigit> {
-            let digit = |(&word, number)| match is_last.filter(|_| number == last / self.threads()) {
-                Some(is_last) => OffsetDigit::signed(b, word, selector, is_last),
-                None => OffsetDigit::unsigned(b, word, selector),
-            };
-            words.iter().zip(&mut number).map(digit).collect()
-        };
-        (words.real.iter().map(|words| digits(words)).collect(), digits(&words.imaginary))
+        words.digits(|word, number| match is_last.filter(|_| number == last / self.threads()) {
+            Some(is_last) => OffsetDigit::signed(b, word, selector, is_last),
+            None => OffsetDigit::unsigned(b, word, selector),
+        })
     }
 
-    /// The same of balanced digits.
-    fn balanced_digits(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        words: &Words,
-    ) -> (Vec<Vec<OffsetDigit>>, Vec<OffsetDigit>) {
+    /// Balanced digits of a thread.
+    fn balanced_digits(self, b: &mut Builder, place: &Place, words: &Words) -> Digits {
         // The last digit of all stays unsigned, unless it has a sign. Above an imaginary digit there is another one.
         let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty() && !self.is_signed;
         let at_top = is_last.then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
-        let last = words.real.len() * words.real[0].len() - 1;
-        let mut number = 0..;
-        let mut digits = |words: &[R32]| -> Vec<OffsetDigit> {
-            let unsigned = |number| at_top.filter(|_| number == last);
-            let digits = words.iter().zip(&mut number);
-            digits.map(|(&word, number)| OffsetDigit::balanced(b, word, unsigned(number), DIGIT_BITS)).collect()
-        };
-        (words.real.iter().map(|words| digits(words)).collect(), digits(&words.imaginary))
+        let last = RADIX * self.parts - 1;
+        words.digits(|word, number| {
+            let unsigned = at_top.filter(|_| number == last);
+            OffsetDigit::balanced(b, word, unsigned, DIGIT_BITS)
+        })
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
@@ -255,7 +245,7 @@ impl Layout {
         let mut roots: Option<Vec<Root>> = None;
         for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
-            let (digits, imaginary) = self.digits_of(b, place, words, selector);
+            let Digits { real: digits, imaginary } = self.digits_of(b, place, words, selector);
             let imaginary: Vec<F64> = imaginary.into_iter().map(|it| it.digit(b)).collect();
             let x = if self.parts == 1 {
                 b.section("forward 1");
