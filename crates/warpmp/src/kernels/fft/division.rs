@@ -110,16 +110,21 @@ mod tests {
             let n = parts * points;
             let limbs = u32::midpoint(n, most_imaginary(parts, points)) - 1;
             let factor = OperandShape::each(32 * limbs);
-            let layout = Layout::of_wrapped_doubles(OperationShape::product(factor, factor), n).unwrap();
-            let [digits, returning] = [2 * limbs, layout.returning()].map(u64::from);
-            assert_eq!(returning, 2 * digits - u64::from(2 * n));
-            let excess = u64::from(layout.entering()) * u64::from(u16::MAX);
-            if layout.is_balanced() {
-                let greatest = (digits + 3) << 30;
-                assert!(greatest < excess && excess + greatest < 1 << 45);
-                continue;
+            let product = OperationShape::product(factor, factor);
+            for shape in [product, product.signed()] {
+                let layout = Layout::of_wrapped_doubles(shape, n).unwrap();
+                let [digits, returning] = [2 * limbs, layout.returning()].map(u64::from);
+                assert_eq!(returning, 2 * digits - u64::from(2 * n));
+                let excess = u64::from(layout.entering()) * u64::from(u16::MAX);
+                if layout.is_balanced() {
+                    let greatest = (digits + 3) << 30;
+                    assert!(greatest < excess && excess + greatest < 1 << 45);
+                    continue;
+                }
+                let of_signs = if layout.is_signed { 2 * (1 << 15) * u64::from(u16::MAX) } else { 0 };
+                let least = returning * greatest_product + of_signs;
+                assert!(least <= excess && digits * greatest_product + excess < 1 << 46);
             }
-            assert!(returning * greatest_product <= excess && digits * greatest_product + excess < 1 << 46);
         }
     }
 }
