@@ -237,7 +237,7 @@ fn gpu_takes_signs_and_addends_into_transforms() {
         return;
     }
     let whole = [24_576, 32_768, 45_056, 49_152, 65_536, 90_016, 98_304, 131_072, 163_840, 196_608];
-    let around = [33_024, 40_960, 51_200, 73_728, 106_496, 147_456, 167_936, 204_800];
+    let around = [33_024, 40_960, 51_200, 73_728, 106_496, 147_456, 167_936, 200_001, 204_800];
     for bits in whole.into_iter().chain(around) {
         for operation in [Operation::MulAdd, Operation::SignedMul] {
             operation_conforms_by(&session, operation, "long", bits, 33);

@@ -76,7 +76,8 @@ fn signs_and_addends() {
     }
 }
 
-/// Short addends, factors of unequal lengths and of bits that are no whole limbs, and operands for all lanes.
+/// Short addends, factors of unequal lengths and of bits that are no whole limbs, and operands for all lanes. A result may have a limb less than both factors, and a
+/// product of 200001 bits has none of a block then.
 #[test]
 fn other_addends() {
     for (bits, lanes) in [
@@ -89,6 +90,10 @@ fn other_addends() {
         ([131_072, 131_072, 70_000], [2, 2, 2]),
         ([147_456, 140_000, 147_456], [2, 2, 1]),
         ([196_000, 180_000, 100_001], [2, 1, 2]),
+        ([40_001, 40_001, 40_001], [2, 2, 2]),
+        ([150_001, 150_001, 150_001], [2, 2, 2]),
+        ([200_001, 200_001, 200_001], [2, 2, 2]),
+        ([229_300, 200_005, 10], [2, 2, 2]),
     ] {
         for pattern in [Pattern::Ones, Pattern::Carry] {
             check_with(Operation::MulAdd, "long", &blocks(), &bits, &lanes, pattern);

@@ -47,7 +47,7 @@ fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> 
     }
     if let Some(extra) = extra(shape, &steps)
         && result.row.limbs <= a.limbs + b.limbs
-        && steps.takes_in([a, b], extra)
+        && steps.takes_in([a, b], extra, result.row.limbs)
     {
         steps.multiply_with([a, b], extra, result.row);
         return steps.finish();

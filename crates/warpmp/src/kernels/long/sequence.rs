@@ -262,11 +262,11 @@ impl Steps {
         self.multiply_with([a, b], Extra::Nothing, product);
     }
 
-    /// Does a product take in what it has besides these factors? Their transform in a block does.
-    pub(super) fn takes_in(&self, [a, b]: [Number; 2], extra: Extra) -> bool {
+    /// Does a product of so many limbs take in what it has besides these factors? Their transform in a block does.
+    pub(super) fn takes_in(&self, [a, b]: [Number; 2], extra: Extra, limbs: u32) -> bool {
         let longest = a.limbs.max(b.limbs);
-        let in_block = longest > TENSOR_LIMBS[0] && longest <= self.most_of_block()
-            || self.wrapped(a, b, a.limbs + b.limbs).is_some();
+        let in_block =
+            longest > TENSOR_LIMBS[0] && longest <= self.most_of_block() || self.wrapped(a, b, limbs).is_some();
         match extra {
             Extra::Nothing => true,
             Extra::Signs => in_block && a.limbs == b.limbs,
@@ -276,6 +276,7 @@ impl Steps {
 
     /// The same with something besides that [it takes in](Self::takes_in).
     pub(super) fn multiply_with(&mut self, [a, b]: [Number; 2], extra: Extra, product: Number) {
+        assert!(self.takes_in([a, b], extra, product.limbs), "no other kernel has what is added");
         let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
         // Parts by `tensor` are of equal factors, which nobody asks for here.

@@ -1,10 +1,10 @@
 //! From numbers of two words to limbs, and to global memory: the same instructions for all operands.
 //!
-//! A thread has numbers of two words, each at a word of the result, and adds the words of an addend to them. The upper half goes to the next word; then
-//! each word carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
+//! A thread has numbers of two words, each at a word of the result. If there is an addend, its words join these numbers. The upper half goes to the next
+//! word; then each word carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
 //! segment is 32 words.
 //!
-//! bound: the upper half `h` of a number is below 2³¹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
+//! bound: the upper half `h` of a number is below 2³¹, with the addend, which makes it greater by 1 at most, too. If a word plus `h` overflows, the rest is below `h`: not all ones. A
 //! segment of all ones generates no carry, and neither does a row of them.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
