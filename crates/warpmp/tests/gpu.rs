@@ -141,7 +141,12 @@ fn gpu_multiplies_on_tensor_cores() {
     algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
     if session.device().unwrap().info().capability == 90 {
         algorithm_conforms(&session, "tensor-warpgroup", &[12289, 12321, 13000, 14336, 16000, 16383, 16384], 129);
-        algorithm_conforms(&session, "tensor-warpgroup", &[16385, 18000, 20480, 24575, 24576, 28672], 33);
+        algorithm_conforms(
+            &session,
+            "tensor-warpgroup",
+            &[16385, 18000, 18432, 20480, 22000, 24575, 24576, 24577, 26000, 28672],
+            33,
+        );
     }
 }
 
@@ -169,7 +174,12 @@ fn gpu_computes_parts_on_tensor_cores() {
     }
     parts_conform(&session, "tensor", &[2176, 3072, 4096, 6144, 8192, 12288], 33);
     if capability == 90 {
-        parts_conform(&session, "tensor-warpgroup", &[12416, 14336, 16384, 18048, 20480, 24576, 28672], 33);
+        parts_conform(
+            &session,
+            "tensor-warpgroup",
+            &[12416, 14336, 16384, 18048, 20480, 22528, 24576, 24704, 26624, 28672],
+            33,
+        );
     }
 }
 

@@ -14,9 +14,11 @@ use warpmp_testkit::kernels::products::{
 
 const NAME: &str = "tensor-warpgroup";
 
-/// All lengths of limbs that differ in how rows are divided into pieces, and the ends of the range.
-const LENGTHS: [usize; 13] =
-    [12289, 12321, 13000, 14336, 16352, 16384, 16385, 18000, 20480, 20481, 24576, 26000, 28672];
+/// Lengths of limbs that differ in how rows are divided into pieces, every number of columns, and the ends of the range.
+const LENGTHS: [usize; 17] = [
+    12289, 12321, 13000, 14336, 14337, 16352, 16384, 16385, 18000, 18432, 20480, 20481, 22528, 24576, 24577, 26624,
+    28672,
+];
 
 fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
     multiplication(NAME, shape(bits, false), settings, true)
@@ -60,6 +62,17 @@ fn squares() {
     }
 }
 
+/// A factor that all lanes share is the second one, even if it is shorter: `a` has more blocks than there are columns for half of it.
+#[test]
+fn shorter_common_factors() {
+    for bits in [[28672, 12289], [16000, 13000], [20480, 16384], [18000, 14337]] {
+        let shape = shape(bits, true);
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
+            check(&*multiplication(NAME, shape, &products(3), true), shape, 4, pattern);
+        }
+    }
+}
+
 /// Blocks that have fewer products than a block takes.
 #[test]
 fn ragged_batches() {
@@ -78,37 +91,29 @@ fn counts_do_not_depend_on_data() {
     }
 }
 
-/// Operands are read once and products written once, whole sectors at a time. No access waits for a bank but in the preparation of
-/// operands, where threads read the last word of the piece before theirs.
+/// Operands are read once and products written once, whole sectors at a time. A step has one matrix product, or two where no instruction has so many
+/// columns. Accesses wait for banks in the preparation of operands, where threads read the last word of the piece before theirs, and where halves of
+/// `a` are no multiple of eight blocks.
 #[test]
 fn costs() {
-    for (bits, instructions, wavefronts) in [(12544, 3052, 1443), (16384, 3054, 1456)] {
+    for (bits, [a, b], steps, instructions, wavefronts, conflicts) in [
+        (12544, [32, 24], 26, 3177, 1173, 25),
+        (14336, [32, 24], 29, 3326, 1263, 26),
+        (16384, [64, 0], 33, 3062, 1456, 19),
+        (18432, [48, 24], 37, 4428, 1928, 117),
+        (20480, [80, 0], 41, 4140, 2081, 22),
+        (22528, [64, 24], 45, 5166, 2489, 152),
+        (24576, [96, 0], 49, 4782, 2610, 25),
+        (26624, [80, 24], 53, 5768, 3066, 171),
+        (28672, [112, 0], 57, 5288, 3235, 28),
+    ] {
         let lanes = 8;
         let counters = check(&*spec([bits, bits], &products(8)), shape([bits, bits], false), lanes, Pattern::Random);
         let lanes = lanes as u64;
         // Each of the four warps.
-        assert_eq!(counters.op(Op::Wgmma(64)).warps / lanes, 4 * 33, "{bits} bits");
-        assert_eq!(counters.instructions().warps / lanes, instructions, "{bits} bits");
-        assert_eq!(counters.shared_wavefronts() / lanes, wavefronts, "{bits} bits");
-        let sectors = lanes * 2 * bits as u64 / 256;
-        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{bits} bits");
-        for (name, section) in counters.sections() {
-            let most = if name == "operands" { section.minimum_shared_wavefronts() / 8 } else { 0 };
-            assert!(section.bank_conflicts() <= most, "{bits} bits, {name}");
+        for columns in [a, b].into_iter().filter(|it| *it > 0) {
+            assert_eq!(counters.op(Op::Wgmma(columns)).warps / lanes, 4 * steps, "{bits} bits, {columns} columns");
         }
-    }
-}
-
-/// Longer halves: the chunks of threads are not blocks, so some of their loads wait for a bank.
-#[test]
-fn costs_of_longer_halves() {
-    for (bits, steps, instructions, wavefronts, conflicts) in
-        [(20480, 41, 3776, 2209, 262), (24576, 49, 4334, 2834, 313), (28672, 57, 5044, 4195, 1036)]
-    {
-        let lanes = 8;
-        let counters = check(&*spec([bits, bits], &products(8)), shape([bits, bits], false), lanes, Pattern::Random);
-        let lanes = lanes as u64;
-        assert_eq!(counters.op(Op::Wgmma((bits / 256) as u8)).warps / lanes, 4 * steps, "{bits} bits");
         let found = [counters.instructions().warps, counters.shared_wavefronts(), counters.bank_conflicts()];
         assert_eq!(found.map(|it| it / lanes), [instructions, wavefronts, conflicts], "{bits} bits");
         let sectors = lanes * 2 * bits as u64 / 256;
@@ -138,11 +143,13 @@ fn the_default_for_many_long_products() {
     };
     let many = 1 << 19;
     assert_eq!(choice(90, [16384; 2], many), NAME);
-    assert_eq!(choice(90, [14337; 2], many), NAME);
+    for bits in [12289, 14337, 17537, 18944, 20481, 24577, 28672] {
+        assert_eq!(choice(90, [bits; 2], many), NAME, "{bits} bits");
+    }
     for (capability, bits, lanes) in [
         (80, [16384; 2], many),
         (100, [16384; 2], many),
-        (90, [14336; 2], many),
+        (90, [12288; 2], many),
         (90, [16384; 2], 32000),
         (90, [8192, 16384], many),
     ] {

@@ -7,21 +7,32 @@
 //! work         four copies of each half of a, and b; later the sums of the result, then its limbs
 //! ```
 //!
-//! The next operands arrive in `a` and `b` while a product is computed. A warp finishes as many limbs as a half has, so its threads are all alike.
+//! The next operands arrive in `a` and `b` while a product is computed. A half of `a` has whole blocks, and the upper one may be shorter. `b` has
+//! a column for each of its blocks, to a multiple of 8.
 
 use super::THREADS;
 
-/// Limbs of half an operand, at most. Each of these has a kernel of its own, with as many columns as an instruction can have.
-const HALVES: [u32; 4] = [256, 320, 384, 448];
+/// Columns, at least: with fewer, [`tensor`](crate::kernels::tensor) is faster.
+const LEAST_COLUMNS: u32 = 56;
 
-/// Limbs of each operand. Shorter ones take as long, and [`tensor`](crate::kernels::tensor) is faster there.
-pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 3 * HALVES[0] / 2 + 1..=2 * HALVES[3];
+/// Columns, at most.
+const MOST_COLUMNS: u32 = 112;
+
+/// Limbs of each operand.
+pub(super) const LIMBS: std::ops::RangeInclusive<u32> =
+    BLOCK_LIMBS * (LEAST_COLUMNS - COLUMNS_STEP) + 1..=BLOCK_LIMBS * MOST_COLUMNS;
+
+/// The numbers of columns are multiples of this one: of a lane's share of the sums.
+const COLUMNS_STEP: u32 = 8;
 
 /// Bytes of a block: the depth of a matrix product.
 pub(super) const BLOCK_BYTES: u32 = 32;
 
 /// Limbs of a block.
 pub(super) const BLOCK_LIMBS: u32 = BLOCK_BYTES / 4;
+
+/// Limbs of a piece: what a thread loads or stores at a time.
+pub(super) const PIECE_LIMBS: u32 = 4;
 
 /// Bytes of a row of `B`, half as long as a block.
 pub(super) const ROW_BYTES: u32 = BLOCK_BYTES / 2;
@@ -32,41 +43,82 @@ pub(super) const CARRIES: u32 = 32;
 /// Where `a` begins.
 pub(super) const A: u32 = 64;
 
-/// Bytes from the sums of a block to those of the next: a word each, and a piece of padding against bank conflicts.
+/// Bytes from the sums of a block to those of the next: a word each, and a piece of padding.
 pub(super) const BLOCK_SUMS_BYTES: u32 = 4 * BLOCK_BYTES + 16;
+
+/// Where threads finish two blocks each, there is one more piece of padding after so many blocks.
+pub(super) const PADDED_BLOCKS: u32 = 8;
 
 /// The division of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Layout {
-    /// Limbs of half an operand.
-    pub(super) half: u32,
+    /// Blocks of half of `a`.
+    pub(super) blocks: u32,
+    /// Columns of the matrix products: blocks of `b`.
+    pub(super) columns: u32,
 }
 
 impl Layout {
-    /// For operands whose longest has this many limbs.
-    pub(super) fn of(limbs: u32) -> Self {
-        let half = HALVES.into_iter().find(|half| limbs <= 2 * half);
-        Self { half: half.unwrap_or(HALVES[3]) }
+    /// For operands of so many limbs.
+    pub(super) const fn of([a, b]: [u32; 2]) -> Self {
+        let columns = b.div_ceil(BLOCK_LIMBS).next_multiple_of(COLUMNS_STEP);
+        Self {
+            blocks: a.div_ceil(2 * BLOCK_LIMBS),
+            columns: if columns < LEAST_COLUMNS { LEAST_COLUMNS } else { columns },
+        }
     }
 
-    /// Blocks of half an operand.
-    pub(super) const fn blocks(self) -> u32 {
-        self.half / BLOCK_LIMBS
+    /// Limbs of half of `a`.
+    pub(super) const fn half(self) -> u32 {
+        BLOCK_LIMBS * self.blocks
     }
 
-    /// Blocks of `b`: the columns of the matrix products.
-    pub(super) const fn columns(self) -> u32 {
-        2 * self.blocks()
+    /// The columns of the matrix products of a step. An instruction has not any number of columns: some steps take two.
+    pub(super) const fn parts(self) -> &'static [u32] {
+        match self.columns {
+            56 => &[32, 24],
+            64 => &[64],
+            72 => &[48, 24],
+            80 => &[80],
+            88 => &[64, 24],
+            96 => &[96],
+            104 => &[80, 24],
+            _ => &[MOST_COLUMNS],
+        }
+    }
+
+    /// Most registers of a thread, where the assembler would take a few more and one block of threads less would fit on a multiprocessor.
+    pub(super) const fn registers(self) -> Option<u32> {
+        match self.columns {
+            64 => Some(80),
+            88 => Some(96),
+            _ => None,
+        }
+    }
+
+    /// The first columns, whose sums of a low block are kept: those that have a high block, and others beside them.
+    pub(super) const fn low_columns(self) -> u32 {
+        self.blocks.next_multiple_of(COLUMNS_STEP)
+    }
+
+    /// Blocks of the product.
+    pub(super) const fn all_blocks(self) -> u32 {
+        2 * self.blocks + self.columns
+    }
+
+    /// Blocks of the result that a thread finishes: as many in all threads.
+    pub(super) const fn own_blocks(self) -> u32 {
+        if self.all_blocks() <= THREADS { 1 } else { 2 }
     }
 
     /// Limbs of the result that a thread finishes.
     pub(super) const fn chunk(self) -> u32 {
-        4 * self.half / THREADS
+        BLOCK_LIMBS * self.own_blocks()
     }
 
     /// Pieces of four words of a half of `a`, and of the zeros after it.
     pub(super) const fn a_pieces(self) -> u32 {
-        self.half / 4 + 1
+        self.half() / 4 + 1
     }
 
     /// Where `b` begins.
@@ -76,13 +128,13 @@ impl Layout {
 
     /// Where the copies of `a`, the sums and the limbs of the result begin.
     pub(super) const fn work(self) -> u32 {
-        self.b() + 8 * self.half
+        self.b() + BLOCK_BYTES * self.columns
     }
 
-    /// Bytes of a copy of a half of `a`: 8 words of zeros, the half, 8 words of zeros, and 8 of padding, which put the words of the
-    /// four copies into different banks.
+    /// Bytes of a copy of a half of `a`: 8 words of zeros, the half, 8 words of zeros, and padding that puts the
+    /// words of the four copies into different banks.
     pub(super) const fn copy_bytes(self) -> u32 {
-        4 * (self.half + 24)
+        4 * (self.half().next_multiple_of(32) + 24)
     }
 
     /// Where the rows of `B` begin.
@@ -92,7 +144,7 @@ impl Layout {
 
     /// Bytes of the rows of `B`, once.
     pub(super) const fn rows_bytes(self) -> u32 {
-        self.columns() * ROW_BYTES
+        self.columns * ROW_BYTES
     }
 
     /// Bytes from the rows of the first halves of the blocks to those of the second halves: the rows twice, and padding that puts the
@@ -101,9 +153,17 @@ impl Layout {
         2 * self.rows_bytes() + 64
     }
 
+    /// Where the sums of a block are, after those of the first one.
+    ///
+    /// By the padding neither the lanes that put the sums of four blocks, every other one, wait for a bank, nor those that fetch the sums of eight
+    /// neighbouring blocks, or of every other one.
+    pub(super) const fn sums_of(self, block: u32) -> u32 {
+        BLOCK_SUMS_BYTES * block + 16 * (self.own_blocks() - 1) * (block / PADDED_BLOCKS)
+    }
+
     /// Bytes of the sums of the product of half of `a`.
     pub(super) const fn sums_bytes(self) -> u32 {
-        3 * self.blocks() * BLOCK_SUMS_BYTES
+        self.sums_of((self.columns + self.blocks).next_multiple_of(PADDED_BLOCKS))
     }
 
     /// Bytes of shared memory a block of threads. The sums take more room than the rows and the copies before them.
@@ -113,11 +173,20 @@ impl Layout {
 }
 
 const _: () = {
-    let mut i = 0;
-    while i < HALVES.len() {
-        let layout = Layout { half: HALVES[i] };
-        assert!(layout.rows() + 2 * layout.row_halves_bytes() <= layout.bytes());
-        assert!(layout.half.is_multiple_of(32), "a copy's padding, and the chunks of a warp");
-        i += 1;
+    let mut columns = LEAST_COLUMNS;
+    while columns <= MOST_COLUMNS {
+        let mut a = *LIMBS.start();
+        while a <= *LIMBS.end() {
+            let layout = Layout::of([a, BLOCK_LIMBS * columns]);
+            let bytes = layout.bytes();
+            assert!(
+                layout.rows() + 2 * layout.row_halves_bytes() <= bytes,
+                "sums take the room of the numbers they are of"
+            );
+            assert!(layout.work() + 4 * THREADS * layout.chunk() <= bytes, "limbs take the room of the sums");
+            assert!(layout.low_columns() <= columns, "a high block is a column's");
+            a += BLOCK_LIMBS;
+        }
+        columns += COLUMNS_STEP;
     }
 };

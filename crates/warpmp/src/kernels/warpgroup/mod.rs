@@ -3,9 +3,9 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less; or a part of it, see `tensor::part`
 //! requires   `385 ≤ la, lb ≤ 896`; buffers padded to whole tiles of 32 lanes; `sm_90a`
 //! launch     128 threads a block, `products` products a block, one after the other
-//! cost       `n/16 + 1` matrix products of 64×32 by 32×`n/8` bytes for operands of at most `n = 512`, 640, 768 or 896 limbs;
+//! cost       `⌈la/16⌉ + 1` steps of matrix products of 64×32 by 32×`n` bytes, `n = ⌈lb/64⌉·8` columns: one product, or two where `n/8` is odd;
 //!            4·(la + lb + lc) bytes of global traffic, a row more for each addend of a part; `layout.rs` has the shared memory
-//! registers  about 80 for 512 limbs, 96 for 640, 104 for 768, 128 for 896
+//! registers  about 80 for 512 limbs, 88 for 640, 112 for 768, 128 for 896
 //!
 //! Digits are bytes. `a` is divided into halves. Two of the four warps multiply the lower half by `b`, two the upper half. The
 //! threads copy their operands to shared memory and arrange them (`operands`), compute all byte columns of both products by
@@ -118,12 +118,12 @@ impl Warpgroup {
     fn of(multiplication: Multiplication, settings: WarpgroupSettings) -> Self {
         let [a, b, _] = multiplication.limbs();
         assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
-        Self { multiplication, layout: Layout::of(a.max(b)), products: settings.products.unwrap_or(16).clamp(1, 32) }
+        Self { multiplication, layout: Layout::of([a, b]), products: settings.products.unwrap_or(16).clamp(1, 32) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = self.multiplication.open(entry, &self.name());
-        b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
+        b.bounds(Bounds { max_threads: Some(THREADS), max_registers: self.layout.registers(), ..Bounds::default() });
         self.write(&mut b, &ports);
         b.finish()
     }

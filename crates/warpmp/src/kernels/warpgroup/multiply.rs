@@ -25,7 +25,7 @@ pub(super) struct Sums {
     /// Of blocks `j` and `j + columns` of the product of half of `a`, `j` a column: `4i + 2x + h` is row `g + 8x` of column
     /// `8i + 2t + h`.
     pub(super) both: Vec<R32>,
-    /// Those of block `j`, for the first half of the columns.
+    /// Those of block `j`, for the first columns: all that have a high block, and the others beside them.
     pub(super) low: Vec<R32>,
 }
 
@@ -33,7 +33,7 @@ impl Place {
     /// Multiplies.
     pub(super) fn multiply(&self, b: &mut Builder) -> Sums {
         let Self { layout, group, member, shared, warp, .. } = *self;
-        let (blocks, columns) = (layout.blocks(), layout.columns());
+        let (blocks, columns) = (layout.blocks, layout.columns);
         let half = b.shr(warp, 1);
         let upper = b.and(warp, 1);
         let copy = b.and(group, 3);
@@ -52,22 +52,30 @@ impl Place {
         let first = b.shr(first, 4);
         let start = b.add(first, (layout.row_halves_bytes() / 16) << 16);
         let both: Vec<R32> = (0..columns / 2).map(|_| b.register()).collect();
-        let low: Vec<R32> = (0..columns / 4).map(|_| b.copy(0)).collect();
+        let low: Vec<R32> = (0..layout.low_columns() / 2).map(|_| b.copy(0)).collect();
         let mut words = [0, 1, 2].map(|s| load(b, s));
         for step in 0..=blocks {
             let place_of_rows = b.sub(start, step);
-            let rows = b.pack(place_of_rows, 8);
             b.wgmma_fence();
             let [before, word, after] = words;
-            b.wgmma_u8(&both, [word, after, before, word], rows, if step == 0 { never } else { always });
+            let accumulates = if step == 0 { never } else { always };
+            let mut first_column = 0;
+            for &part in layout.parts() {
+                let rows = if first_column == 0 { place_of_rows } else { b.add(place_of_rows, first_column) };
+                let rows = b.pack(rows, 8);
+                let sums = &both[first_column as usize / 2..][..part as usize / 2];
+                b.wgmma_u8(sums, [word, after, before, word], rows, accumulates);
+                first_column += part;
+            }
             b.wgmma_commit();
             if step < blocks {
                 words = [after, load(b, 2 * step + 3), load(b, 2 * step + 4)];
             }
             b.wgmma_wait(0);
-            if step < blocks {
-                // The low block of column `step` is complete.
-                let (i, t, h) = (step / 8, step % 8 / 2, step % 2);
+            // The low block of column `step` is complete; in the end, those of all columns.
+            let complete = if step < blocks { step..step + 1 } else { step..layout.low_columns() };
+            for column in complete {
+                let (i, t, h) = (column / 8, column % 8 / 2, column % 2);
                 for x in 0..2 {
                     let number = (4 * i + 2 * x + h) as usize;
                     let sum = b.mad_lo(both[number], here[t as usize], low[number]);

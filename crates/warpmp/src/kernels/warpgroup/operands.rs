@@ -25,7 +25,7 @@ impl Place {
             let pieces = limbs[operand] / width;
             for start_piece in (0..pieces).step_by(THREADS as usize) {
                 let mut to = b.mad_lo(self.thread, 4 * width, self.shared);
-                let half = self.layout.half / width;
+                let half = self.layout.half() / width;
                 // A piece of zeros is between the halves of a.
                 if operand == 0 && start_piece >= half {
                     to = b.add(to, 16);
@@ -60,7 +60,7 @@ impl Place {
             let to = b.mad_lo(copy, copy_bytes, shared);
             let to = b.mad_lo(number, 16, to);
             let last = b.compare(Cmp::Eq, number, 2);
-            let skip = b.select(4 * (8 + layout.half + 4) - 32, 0, last);
+            let skip = b.select(4 * (8 + layout.half() + 4) - 32, 0, last);
             let to = b.add(to, skip);
             b.store_shared(&[zero; 4], to, work);
         });
@@ -86,7 +86,7 @@ impl Place {
         let block = b.shr(thread, 1);
         let to = b.mad_lo(second, layout.row_halves_bytes(), shared);
         let to = b.mad_lo(block, ROW_BYTES, to);
-        let rows = 2 * layout.columns();
+        let rows = 2 * layout.columns;
         for start in (0..rows).step_by(THREADS as usize) {
             let put = |b: &mut Builder| {
                 let words = b.load_shared(Vector::V4, here, layout.b() + 16 * start);

@@ -16,7 +16,7 @@ use warpmp_kernel::fragment::{all_ones, assign, carries_of_warps, wrapping_add_s
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{piece, vector};
 
-use super::layout::{BLOCK_LIMBS, BLOCK_SUMS_BYTES, CARRIES};
+use super::layout::{BLOCK_LIMBS, BLOCK_SUMS_BYTES, CARRIES, Layout, PADDED_BLOCKS, PIECE_LIMBS};
 use super::multiply::Sums;
 use super::{Place, THREADS};
 use crate::kernels::tensor::part::{Addends, Part, Pieces};
@@ -42,9 +42,8 @@ impl Place {
         self.put_sums(b, sums, target.part);
         b.barrier();
         let mut digits = self.digits(b, target.part);
-        let piece = piece(self.layout.chunk());
-        let stride = self.layout.chunk() / piece;
-        for (digits, first) in digits.chunks_mut(2 * piece as usize).zip(0..) {
+        let stride = self.layout.chunk() / PIECE_LIMBS;
+        for (digits, first) in digits.chunks_mut(2 * PIECE_LIMBS as usize).zip(0..) {
             target.addends.add(b, Pieces { thread: self.thread, threads: THREADS, stride, first }, digits);
         }
         let own = self.resolve(b, &digits);
@@ -63,7 +62,7 @@ impl Place {
         let to = b.mad_lo(member, 2 * BLOCK_SUMS_BYTES, to);
         for (number, &both) in sums.both.iter().enumerate() {
             let (i, x, h) = (number as u32 / 4, number as u32 / 2 % 2, number as u32 % 2);
-            let at = layout.work() + (8 * i + h) * BLOCK_SUMS_BYTES + 64 * x;
+            let at = layout.work() + layout.sums_of(8 * i) + h * BLOCK_SUMS_BYTES + 64 * x;
             let Some(&low) = sums.low.get(number) else {
                 b.store_shared(&[both], to, at);
                 continue;
@@ -73,75 +72,86 @@ impl Place {
                 continue;
             }
             let high = b.sub(both, low);
-            b.store_shared(&[high], to, at + layout.columns() * BLOCK_SUMS_BYTES);
+            let at = at + layout.sums_of(layout.columns);
+            // Columns of other lanes may have no high block.
+            match layout.blocks.checked_sub(8 * i + h) {
+                None | Some(0) => {}
+                Some(columns @ 1..=6) => {
+                    let has_high = b.compare(Cmp::Lt, member, columns.div_ceil(2));
+                    b.guarded(has_high, true, |g| g.store_shared(&[high], to, at));
+                }
+                Some(_) => b.store_shared(&[high], to, at),
+            }
         }
     }
 
-    /// The digits of this thread's chunk, low words and high words in turn: numbers of at most 64 bits, each at a limb.
+    /// The digits of this thread's chunk, low words and high words in turn: numbers of at most 64 bits, each at a limb. Threads behind the
+    /// product have those of its last block, which nobody needs.
     fn digits(&self, b: &mut Builder, part: Part) -> Vec<R32> {
-        let Self { layout, warp, .. } = *self;
-        let chunk = layout.chunk();
-        // Where the chunk has its sums of the lower half of `a`. The last warp has those of the upper half only.
-        let runs: Vec<R32> = (0..chunk).step_by(self.run() as usize).map(|first| self.sums_of(b, first)).collect();
-        let upper = layout.sums_bytes() - layout.blocks() * BLOCK_SUMS_BYTES;
-        let last = b.compare(Cmp::Eq, warp, 3);
-        let base = b.select(upper, 0, last);
-        let runs: Vec<R32> = runs.into_iter().map(|run| b.add(run, base)).collect();
-        let load = |b: &mut Builder, k: u32, before: u32| {
-            let (run, offset) = (runs[(k / self.run()) as usize], 16 * (k % self.run()));
-            b.load_shared(Vector::V4, run, layout.work() + before + offset)
-        };
-        let (sums, middle_warps): (Vec<Vec<R32>>, u32) = match part {
-            Part::Low => {
-                // The last two warps have none.
-                let sums: Vec<Vec<R32>> = (0..chunk).map(|_| (0..4).map(|_| b.copy(0)).collect()).collect();
-                let inside = b.compare(Cmp::Lt, warp, 2);
-                b.if_(inside, |b| {
-                    let loaded: Vec<Vec<R32>> = (0..chunk).map(|k| load(b, k, 0)).collect();
-                    assign(b, &sums.concat(), &loaded.concat());
-                });
-                (sums, 1)
-            }
-            Part::Whole | Part::High | Part::Sum(_) | Part::Signed | Part::Cyclic => {
-                ((0..chunk).map(|k| load(b, k, 0)).collect(), 2)
-            }
-        };
-        let middle = b.sub(warp, 1);
-        let middle = b.compare(Cmp::Lt, middle, middle_warps);
-        b.if_(middle, |b| {
-            for (sums, k) in sums.iter().zip(0..) {
-                for (&sum, other) in sums.iter().zip(load(b, k, upper)) {
-                    b.increase(sum, other);
-                }
-            }
-        });
+        let layout = self.layout;
+        let (own, last) = (layout.own_blocks(), layout.all_blocks() - 1);
         let [one, byte, two, three] = self.bytes;
-        sums.iter()
-            .flat_map(|sums| {
+        let mut digits = Vec::new();
+        for i in 0..own {
+            let block = if own == 1 { self.thread } else { b.mad_lo(self.thread, own, i) };
+            let block = if THREADS * own > last + 1 { b.min(block, last) } else { block };
+            for sums in self.sums(b, block, part).chunks(4) {
                 let sum = b.mul_wide(sums[0], one);
                 let sum = b.mad_wide(sums[1], byte, sum);
                 let sum = b.mad_wide(sums[2], two, sum);
                 let sum = b.mad_wide(sums[3], three, sum);
-                <[R32; 2]>::from(b.unpack(sum))
-            })
-            .collect()
-    }
-
-    /// Neighbouring limbs of a chunk that are in the same block in all threads.
-    fn run(&self) -> u32 {
-        BLOCK_LIMBS.min(1 << self.layout.chunk().trailing_zeros())
-    }
-
-    /// Where the run that begins with limb `first` of this thread's chunk has its sums.
-    fn sums_of(&self, b: &mut Builder, first: u32) -> R32 {
-        let Self { layout, thread, shared, .. } = *self;
-        if layout.chunk() == BLOCK_LIMBS {
-            return b.mad_lo(thread, BLOCK_SUMS_BYTES, shared);
+                digits.extend(<[R32; 2]>::from(b.unpack(sum)));
+            }
         }
-        let limb = b.mad_lo(thread, layout.chunk(), first);
-        let block = b.shr(limb, BLOCK_LIMBS.ilog2());
-        let padding = b.mad_lo(block, BLOCK_SUMS_BYTES - 16 * BLOCK_LIMBS, shared);
-        b.mad_lo(limb, 16, padding)
+        digits
+    }
+
+    /// The sums of the limbs of a block, four each: those of the product of the lower half of `a`, and those of the upper half, whose block `j` stands
+    /// at block `j + blocks`.
+    fn sums(&self, b: &mut Builder, block: R32, part: Part) -> Vec<R32> {
+        let layout = self.layout;
+        let Layout { blocks, columns } = layout;
+        let number = b.sub(block, blocks);
+        let lower = self.sums_of(b, block);
+        let upper = self.sums_of(b, number);
+        let upper = b.add(upper, layout.sums_bytes());
+        let load = |b: &mut Builder, from: R32| -> Vec<R32> {
+            (0..BLOCK_LIMBS).flat_map(|k| b.load_shared(Vector::V4, from, layout.work() + 16 * k)).collect()
+        };
+        // The sums of one product, and how many blocks have sums of both.
+        let (sums, both) = match part {
+            Part::Low => {
+                let sums: Vec<R32> = (0..4 * BLOCK_LIMBS).map(|_| b.copy(0)).collect();
+                let inside = b.compare(Cmp::Lt, block, columns);
+                b.if_(inside, |b| {
+                    let loaded = load(b, lower);
+                    assign(b, &sums, &loaded);
+                });
+                (sums, columns - blocks)
+            }
+            Part::Whole | Part::High | Part::Sum(_) | Part::Signed | Part::Cyclic => {
+                let is_upper = b.compare(Cmp::Ge, block, blocks + columns);
+                let from = b.select(upper, lower, is_upper);
+                (load(b, from), columns)
+            }
+        };
+        let has_both = b.compare(Cmp::Lt, number, both);
+        b.if_(has_both, |b| {
+            for (&sum, other) in sums.iter().zip(load(b, upper)) {
+                b.increase(sum, other);
+            }
+        });
+        sums
+    }
+
+    /// Where a block has its sums, after the work area.
+    fn sums_of(&self, b: &mut Builder, block: R32) -> R32 {
+        let mut first = self.shared;
+        if self.layout.own_blocks() > 1 {
+            let padding = b.shr(block, PADDED_BLOCKS.ilog2());
+            first = b.mad_lo(padding, 16, first);
+        }
+        b.mad_lo(block, BLOCK_SUMS_BYTES, first)
     }
 
     /// The limbs of this thread's chunk.
@@ -187,28 +197,18 @@ impl Place {
         let width = piece(target.all);
         let [first, end] = [target.kept.start, target.kept.end].map(|limbs| limbs / width);
         let own_bytes = b.mul_lo(thread, 4 * layout.chunk());
-        // Chunks of a block need it: their threads would wait for a bank.
-        let is_exchanged = layout.chunk() == BLOCK_LIMBS;
-        if is_exchanged {
-            let place = exchanged(b, own_bytes);
-            let second = b.xor(place, 16);
-            for (offset, words) in [place, second].into_iter().zip(own.chunks(4)) {
-                let here = b.add(shared, offset);
-                b.store_shared(words, here, layout.work());
-            }
-        } else {
-            let here = b.add(shared, own_bytes);
-            let together = piece(layout.chunk());
-            for (words, at) in own.chunks(together as usize).zip((0..).step_by(4 * together as usize)) {
-                b.store_shared(words, here, layout.work() + at);
-            }
+        let place = self.exchanged(b, own_bytes);
+        let present = layout.all_blocks().div_ceil(layout.own_blocks());
+        let is_present = b.compare(Cmp::Lt, thread, present);
+        for (words, i) in own.chunks(PIECE_LIMBS as usize).zip(0..) {
+            let place = if i == 0 { place } else { b.xor(place, 16 * i) };
+            let here = b.add(shared, place);
+            b.guarded(is_present, true, |g| g.store_shared(words, here, layout.work()));
         }
         b.barrier();
         let number = if first == 0 { thread } else { b.add(thread, first) };
-        let mut offset = b.mul_lo(number, 4 * width);
-        if is_exchanged {
-            offset = exchanged(b, offset);
-        }
+        let offset = b.mul_lo(number, 4 * width);
+        let offset = self.exchanged(b, offset);
         let from = b.add(shared, offset);
         for start in (first..end).step_by(THREADS as usize) {
             let inside = b.compare(Cmp::Lt, thread, end - start);
@@ -218,12 +218,12 @@ impl Place {
             });
         }
     }
-}
 
-/// Where byte `offset` of the limbs is: in every other 128 bytes, neighbouring pieces of 16 bytes change places. So neither the
-/// threads that write two pieces each wait for a bank nor those that read one piece each.
-fn exchanged(b: &mut Builder, offset: R32) -> R32 {
-    let odd = b.shr(offset, 3);
-    let odd = b.and(odd, 16);
-    b.xor(offset, odd)
+    /// Where byte `offset` of the limbs is. The pieces of a chunk, 16 bytes each, change places in another way in each 128 bytes. So neither the
+    /// threads that write the pieces of a chunk wait for a bank nor those that read one piece each.
+    fn exchanged(&self, b: &mut Builder, offset: R32) -> R32 {
+        let way = b.shr(offset, 3);
+        let way = b.and(way, 16 * (self.layout.chunk() / PIECE_LIMBS - 1));
+        b.xor(offset, way)
+    }
 }
