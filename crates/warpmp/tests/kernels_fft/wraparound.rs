@@ -159,18 +159,20 @@ fn the_default_above_a_transform() {
         Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(90), None).unwrap()
     };
     for bits in [
-        16640, 33024, 40960, 51_200, 57_344, 66_048, 73_728, 98_816, 106_496, 132_096, 147_456, 163_872, 176_128,
-        196_640, 229_344,
+        33024, 40960, 51_200, 57_344, 66_048, 73_728, 98_816, 106_496, 132_096, 147_456, 163_872, 176_128, 196_640,
+        229_344,
     ] {
         assert_eq!(plan(bits, 100_000).algorithm(), NAME, "{bits} bits");
         assert_eq!(plan(bits, 40).algorithm(), "fft", "{bits} bits");
     }
     for bits in [
-        16384, 20_480, 32768, 45_056, 49152, 60_000, 65536, 90_112, 98_304, 120_000, 131_072, 161_792, 163_840,
+        16384, 16640, 20_480, 32768, 45_056, 49152, 60_000, 65536, 90_112, 98_304, 120_000, 131_072, 161_792, 163_840,
         190_000, 196_608, 230_000,
     ] {
         assert_ne!(plan(bits, 100_000).algorithm(), NAME, "{bits} bits");
     }
+    // There, many products are by warpgroups.
+    assert_eq!(plan(16640, 5000).algorithm(), NAME);
     let explained = plan(73_728, 100_000).explain();
     for words in ["4608 of 16 bits a factor, as 2 × 2048 complex points", "0.282: no coefficient has a greater error"]
     {
