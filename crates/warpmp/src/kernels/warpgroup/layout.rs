@@ -89,11 +89,7 @@ impl Layout {
 
     /// Most registers of a thread, where the assembler would take a few more and one block of threads less would fit on a multiprocessor.
     pub(super) const fn registers(self) -> Option<u32> {
-        match self.columns {
-            64 => Some(80),
-            88 => Some(96),
-            _ => None,
-        }
+        if self.columns == 64 { Some(80) } else { None }
     }
 
     /// The first columns, whose sums of a low block are kept: those that have a high block, and others beside them.
