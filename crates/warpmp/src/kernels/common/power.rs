@@ -24,7 +24,7 @@ use super::layout::Layout;
 use super::reducer::{GROUP_LANES, NEXT_ROW, Numbers, Reducer, Target};
 use super::tile::{Place, WARPS, warp_of_group};
 use crate::kernels::modular::power::digit as digit_of;
-use crate::kernels::tensor::{Addends, Rows, Tensor, WarpPlace};
+use crate::kernels::tensor::{Addends, PIECE_LIMBS, Rows, Tensor, WarpPlace};
 use crate::kernels::warpgroup::THREADS;
 use crate::kernels::{OperandShape, Spec};
 
@@ -33,9 +33,6 @@ const ADDRESSES: u32 = 4;
 
 /// Bytes of the addresses of a warpgroup's lanes.
 const ROWS_BYTES: u32 = 8 * ADDRESSES * GROUP_LANES;
-
-/// Limbs of a piece that a thread copies.
-const PIECE_LIMBS: u32 = 4;
 
 /// Parameters of the kernel. Parameters of its launch: the exponent, the modulus, its inverse, `g^0`, the table, products, `g` and later the power, lanes.
 #[derive(Clone, Debug)]

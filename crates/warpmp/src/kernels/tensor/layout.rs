@@ -16,16 +16,16 @@ use super::part::Part;
 use super::piece;
 
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
-pub(super) const BLOCK_LIMBS: u32 = 8;
+pub(in crate::kernels) const BLOCK_LIMBS: u32 = 8;
 
 /// Columns of a panel: the width of a matrix product.
 pub(super) const COLUMNS: u32 = 8;
 
 /// Limbs of a piece: what a lane loads or stores at a time.
-pub(super) const PIECE_LIMBS: u32 = 4;
+pub(in crate::kernels) const PIECE_LIMBS: u32 = 4;
 
 /// Bytes of a block.
-pub(super) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
+pub(in crate::kernels) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
 
 /// The division of a product, and the shared memory of its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

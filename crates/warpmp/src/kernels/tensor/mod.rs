@@ -31,7 +31,8 @@ use warpmp_kernel::ir::{Cmp, Kernel};
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
-use layout::{BLOCK_LIMBS, COLUMNS, Layout};
+pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
+use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;

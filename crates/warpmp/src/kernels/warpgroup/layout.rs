@@ -11,8 +11,9 @@
 //! a column for each of its blocks, to a multiple of 8.
 
 use super::THREADS;
+use crate::kernels::tensor::{BLOCK_BYTES, BLOCK_LIMBS};
 
-/// Columns, at least: with fewer, [`tensor`](crate::kernels::tensor) is faster.
+/// Columns, at least. [`tensor`](crate::kernels::tensor) multiplies operands of fewer columns.
 const LEAST_COLUMNS: u32 = 56;
 
 /// Columns, at most.
@@ -24,15 +25,6 @@ pub(super) const LIMBS: std::ops::RangeInclusive<u32> =
 
 /// The numbers of columns are multiples of this one: of a lane's share of the sums.
 const COLUMNS_STEP: u32 = 8;
-
-/// Bytes of a block: the depth of a matrix product.
-pub(super) const BLOCK_BYTES: u32 = 32;
-
-/// Limbs of a block.
-pub(super) const BLOCK_LIMBS: u32 = BLOCK_BYTES / 4;
-
-/// Limbs of a piece: what a thread loads or stores at a time.
-pub(super) const PIECE_LIMBS: u32 = 4;
 
 /// Bytes of a row of `B`, half as long as a block.
 pub(super) const ROW_BYTES: u32 = BLOCK_BYTES / 2;
@@ -73,18 +65,10 @@ impl Layout {
         BLOCK_LIMBS * self.blocks
     }
 
-    /// The columns of the matrix products of a step. An instruction has not any number of columns: some steps take two.
-    pub(super) const fn parts(self) -> &'static [u32] {
-        match self.columns {
-            56 => &[32, 24],
-            64 => &[64],
-            72 => &[48, 24],
-            80 => &[80],
-            88 => &[64, 24],
-            96 => &[96],
-            104 => &[80, 24],
-            _ => &[MOST_COLUMNS],
-        }
+    /// The columns of the matrix products of a step: of one, or of two where no instruction has so many. Of more than 32 columns, an instruction has a
+    /// multiple of 16.
+    pub(super) fn parts(self) -> Vec<u32> {
+        if self.columns.is_multiple_of(16) { vec![self.columns] } else { vec![self.columns - 24, 24] }
     }
 
     /// Most registers of a thread, where the assembler would take a few more and one block of threads less would fit on a multiprocessor.
@@ -151,10 +135,11 @@ impl Layout {
 
     /// Where the sums of a block are, after those of the first one.
     ///
-    /// By the padding neither the lanes that put the sums of four blocks, every other one, wait for a bank, nor those that fetch the sums of eight
-    /// neighbouring blocks, or of every other one.
+    /// The padding is against waits for banks. Lanes put the sums of four blocks at the same time, every other block. They fetch those of eight
+    /// blocks: neighbours, or every other block. Only fetches across the padding of [`PADDED_BLOCKS`] blocks wait.
     pub(super) const fn sums_of(self, block: u32) -> u32 {
-        BLOCK_SUMS_BYTES * block + 16 * (self.own_blocks() - 1) * (block / PADDED_BLOCKS)
+        let more = if self.own_blocks() == 1 { 0 } else { 16 * (block / PADDED_BLOCKS) };
+        BLOCK_SUMS_BYTES * block + more
     }
 
     /// Bytes of the sums of the product of half of `a`.

@@ -60,7 +60,7 @@ impl Place {
             let [before, word, after] = words;
             let accumulates = if step == 0 { never } else { always };
             let mut first_column = 0;
-            for &part in layout.parts() {
+            for part in layout.parts() {
                 let rows = if first_column == 0 { place_of_rows } else { b.add(place_of_rows, first_column) };
                 let rows = b.pack(rows, 8);
                 let sums = &both[first_column as usize / 2..][..part as usize / 2];

@@ -16,10 +16,11 @@ use warpmp_kernel::fragment::{all_ones, assign, carries_of_warps, wrapping_add_s
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{piece, vector};
 
-use super::layout::{BLOCK_LIMBS, BLOCK_SUMS_BYTES, CARRIES, Layout, PADDED_BLOCKS, PIECE_LIMBS};
+use super::layout::{BLOCK_SUMS_BYTES, CARRIES, Layout, PADDED_BLOCKS};
 use super::multiply::Sums;
 use super::{Place, THREADS};
 use crate::kernels::tensor::part::{Addends, Part, Pieces};
+use crate::kernels::tensor::{BLOCK_LIMBS, PIECE_LIMBS};
 use crate::kernels::transform::carry::carry_out;
 
 /// Where a product goes.
