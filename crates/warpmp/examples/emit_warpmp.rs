@@ -269,6 +269,16 @@ const MODULAR: &[ModularCase] = &[
     (Operation::PowMod, "tensor-common", &[4096, 4096, 4096], None, 192),
     (Operation::PowMod, "tensor-common", &[6000, 6000, 6000], None, 255),
     (Operation::PowMod, "tensor-common", &[8192, 8192, 8192], None, 255),
+    (Operation::DivRem, "tensor-common", &[2560, 1280], None, 168),
+    (Operation::DivRem, "tensor-common", &[4096, 2048], None, 168),
+    (Operation::DivRem, "tensor-common", &[8192, 4096], None, 168),
+    (Operation::DivRem, "tensor-common", &[16384, 8192], None, 255),
+    (Operation::Rem, "tensor-common", &[6144, 4096], None, 168),
+    (Operation::MulMod, "tensor-common", &[4096, 4096, 4096], None, 168),
+    (Operation::Mul, "tensor-common", &[2048, 2048], None, 168),
+    (Operation::Mul, "tensor-common", &[1280, 4096], None, 168),
+    (Operation::Mul, "tensor-common", &[8192, 8192], None, 168),
+    (Operation::MulHi, "tensor-common", &[4096, 4096], None, 168),
     (Operation::PowMod, "tensor", &[2048, 2048, 2048], None, 168),
     (Operation::PowMod, "tensor", &[4096, 4096, 4096], None, 168),
     (Operation::PowMod, "tensor", &[8192, 8192, 6000], None, 168),
@@ -470,7 +480,7 @@ fn write(
             // Two sums of four rows beside each other, once a batch.
             budget.max_p2r = 4;
         }
-        let reduces = ["_reduction_", "_power_common_"].iter().any(|part| kernel.name.contains(part));
+        let reduces = ["_reduction_", "_common_"].iter().any(|part| kernel.name.contains(part));
         if let (true, Some(budget)) = (reduces, budgets.last_mut()) {
             // Predicates live through all tiles: some leave their registers once a tile, beside hundreds of instructions.
             budget.max_p2r = 6;

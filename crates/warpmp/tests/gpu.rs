@@ -323,6 +323,11 @@ fn operation_conforms_by(session: &Session, operation: Operation, name: &str, bi
         case
     };
     cases.extend(cases.iter().map(common).collect::<Vec<_>>());
+    cases_conform_by(session, operation, name, cases);
+}
+
+/// The cases of an operation that an algorithm takes.
+fn cases_conform_by(session: &Session, operation: Operation, name: &str, cases: Vec<conformance::OperationCase>) {
     let shapes = |case: &conformance::OperationCase| -> Vec<Shape> {
         case.bits.iter().zip(&case.lanes).map(|(bits, lanes)| Shape::new(*lanes, *bits)).collect()
     };
@@ -364,10 +369,32 @@ fn common_residues_conform(session: &Session, sizes: &[usize], lanes: usize) {
     }
 }
 
+/// Quotients by one divisor, products by one factor, and products modulo one number.
+fn common_numbers_conform(session: &Session, sizes: &[usize], lanes: usize) {
+    use Operation as O;
+    for &bits in sizes {
+        for operation in [O::MulMod, O::SqrMod, O::Mul, O::MulLo, O::MulHi, O::MulAdd] {
+            operation_conforms_by(session, operation, "tensor-common", bits, lanes);
+        }
+        for operation in [O::DivRem, O::Rem, O::Reduce] {
+            let patterns = [Pattern::Carry, Pattern::Ones, Pattern::Random, Pattern::Runs];
+            let cases = patterns.into_iter().zip(0..).map(|(pattern, seed)| conformance::OperationCase {
+                operation,
+                bits: vec![2 * bits, bits],
+                lanes: vec![lanes, 1],
+                pattern,
+                seed,
+            });
+            cases_conform_by(session, operation, "tensor-common", cases.collect());
+        }
+    }
+}
+
 #[test]
 fn simulator_computes_residues_on_tensor_cores() {
     tensor_residues_conform(&sim(), &[1], &[], 2);
     common_residues_conform(&sim(), &[1024, 1280], 500);
+    common_numbers_conform(&sim(), &[1024, 1280], 100);
 }
 
 #[test]
@@ -382,6 +409,7 @@ fn gpu_computes_residues_on_tensor_cores() {
         for (bits, lanes) in [(1000, 300), (2048, 150), (2100, 5), (3072, 70), (4096, 5), (6000, 5), (8192, 3)] {
             operation_conforms_by(&session, Operation::PowMod, "tensor-common", bits, lanes);
         }
+        common_numbers_conform(&session, &[1024, 1280, 2048, 2304, 3072, 4096, 5120, 6912, 8192], 1000);
     }
 }
 

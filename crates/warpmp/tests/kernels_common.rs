@@ -5,13 +5,13 @@
 
 use num_bigint::BigUint;
 use warpmp::device::{self, DeviceInfo, SimConfig};
-use warpmp::kernels::{OperationShape, Settings};
+use warpmp::kernels::{Abilities, OperationShape, Settings};
 use warpmp::{Operation, Plan, Shape, Status, tuning};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::algorithm;
-use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli};
+use warpmp_testkit::kernels::numbers::{Outcome, below, limbs, numbers, odd_moduli, run, run_plain};
 use warpmp_testkit::kernels::residues::{Ring, edge_moduli, over_r};
 
 const NAME: &str = "tensor-common";
@@ -314,4 +314,171 @@ fn powers_modulo_any_number() {
     let found = ring(None).outcome(Operation::PowMod, &bits, &[&bases, &exponent, &[BigUint::ZERO]]);
     assert!(found.statuses.iter().all(|&it| it == Status::DivisionByZero.code()));
     assert!(found.results[0].iter().all(|it| *it == BigUint::ZERO));
+}
+
+/// The shape of a division or of a product modulo a number, and the numbers of limbs of its results.
+fn divided(operation: Operation, bits: &[usize], operands: &[&[BigUint]], turns: u32) -> Outcome {
+    let shapes: Vec<Shape> = bits.iter().zip(operands).map(|(bits, it)| Shape::new(it.len(), *bits)).collect();
+    let shape = OperationShape::new(operation, &shapes).unwrap();
+    let algorithm = algorithm(operation, NAME);
+    assert!((algorithm.fits)(shape), "{shape:?}");
+    let settings = Settings { products: Some(turns), ..Settings::default() };
+    let spec = algorithm.spec(shape, &settings, Abilities::of(90)).unwrap();
+    let numbers: Vec<_> = shape.operands().iter().copied().zip(operands.iter().copied()).collect();
+    let last = limbs(bits[bits.len() - 1]);
+    let results = match operation {
+        Operation::DivRem => vec![limbs(bits[0]), last],
+        Operation::DivExact => vec![limbs(bits[0])],
+        _ => vec![last],
+    };
+    run(&*spec, &numbers, &results, operands.iter().map(|it| it.len()).max().unwrap())
+}
+
+/// Dividends around multiples of a divisor, with quotients at their edges, and some more.
+fn dividends(d: &BigUint, bits: usize, seed: u64) -> Vec<BigUint> {
+    let one = BigUint::from(1_u32);
+    let end = &one << bits;
+    let mut dividends = vec![BigUint::ZERO, &end - &one, d.clone(), d - &one, &end >> 1_u32];
+    let most = (&end - &one) / d;
+    let power = &one << (32 * (d.bits().div_ceil(32)));
+    let mut quotients = vec![most.clone(), &most - &one, &most >> 1_u32, &most >> 31_u32];
+    quotients.extend([&power - &one, power.clone(), &power + &one, &power << 7_u32]);
+    quotients.extend(numbers(Pattern::Runs, 6, most.bits() as usize, seed));
+    for q in quotients {
+        let x = q * d;
+        dividends.extend([&x + d - &one, &x + (d >> 1_u32), &x + &one, x]);
+    }
+    dividends.extend(numbers(Pattern::Carry, 6, bits, seed + 1));
+    dividends.extend(numbers(Pattern::Random, 6, bits, seed + 2));
+    dividends.retain(|x| x.bits() <= bits as u64);
+    dividends
+}
+
+/// Divisors whose highest limb has any number of zeros above its highest one, the powers of two and the numbers beside them among them.
+fn divisors(bits: usize) -> Vec<BigUint> {
+    let one = BigUint::from(1_u32);
+    let end = &one << bits;
+    let mut divisors = vec![&end - &one, &end - (&one << (bits - 20)), &end >> 1_u32, (&end >> 1_u32) + &one];
+    divisors.extend([&end >> 32_u32, (&end >> 32_u32) + &one, (&end >> 31_u32) - &one]);
+    for (zeros, d) in [0_usize, 1, 5, 17, 30].into_iter().zip(numbers(Pattern::Runs, 5, bits, 8)) {
+        divisors.push((d >> zeros) | (&end >> (zeros + 1)));
+    }
+    divisors
+}
+
+fn check_divisions(d: &BigUint, [dividend, bits]: [usize; 2], x: &[BigUint]) {
+    let d_row = std::slice::from_ref(d);
+    let both = divided(Operation::DivRem, &[dividend, bits], &[x, d_row], 1);
+    let rest = divided(Operation::Rem, &[dividend, bits], &[x, d_row], 1);
+    for (lane, x) in x.iter().enumerate() {
+        let what = format!("{dividend} by {bits} bits, x = {x:x}, d = {d:x}");
+        let [q, r] = [x / d, x % d];
+        assert_eq!(both.results[0][lane], q, "quotient, {what}");
+        assert_eq!(both.results[1][lane], r, "remainder, {what}");
+        assert_eq!(rest.results[0][lane], r, "remainder alone, {what}");
+    }
+    assert!(both.statuses.iter().chain(&rest.statuses).all(|&it| it == Status::Fine.code()));
+}
+
+/// Exact divisions, remainders among them, by usual and short divisors and by zero; other operations with a dividend by the latter.
+#[test]
+fn statuses_of_divisions() {
+    let (dividend, bits) = (2048, 1024);
+    let one = BigUint::from(1_u32);
+    for d in [divisors(bits)[9].clone(), divisors(bits)[3].clone(), BigUint::from(3_u32), one.clone(), BigUint::ZERO] {
+        let q = numbers(Pattern::Carry, 5, bits, 4);
+        let mut x: Vec<BigUint> = q.iter().map(|q| q * &d).collect();
+        x.extend(q.iter().map(|q| q * &d + &one));
+        let d_row = std::slice::from_ref(&d);
+        let exact = divided(Operation::DivExact, &[dividend, bits], &[&x, d_row], 1);
+        let both = divided(Operation::DivRem, &[dividend, bits], &[&x, d_row], 1);
+        let product = divided(Operation::MulMod, &[bits, bits, bits], &[&q, &q, d_row], 1);
+        let square = divided(Operation::SqrMod, &[bits, bits], &[&q, d_row], 1);
+        let first = numbers(Pattern::Ones, 1, 512, 1);
+        let short = divided(Operation::MulMod, &[512, bits, bits], &[&first, &q, d_row], 1);
+        if d == BigUint::ZERO {
+            for found in [exact, both, product, square, short] {
+                assert!(found.statuses.iter().all(|&it| it == Status::DivisionByZero.code()));
+                assert!(found.results.iter().flatten().all(|it| *it == BigUint::ZERO));
+            }
+            continue;
+        }
+        for (lane, x) in x.iter().enumerate() {
+            let is_exact = (x % &d) == BigUint::ZERO;
+            let status = if is_exact { Status::Fine } else { Status::NotExact };
+            assert_eq!(exact.statuses[lane], status.code(), "x = {x:x}, d = {d:x}");
+            assert_eq!(exact.results[0][lane], if is_exact { x / &d } else { BigUint::ZERO }, "x = {x:x}, d = {d:x}");
+            assert_eq!([&both.results[0][lane], &both.results[1][lane]], [&(x / &d), &(x % &d)]);
+        }
+        for (lane, q) in q.iter().enumerate() {
+            assert_eq!([&product.results[0][lane], &square.results[0][lane]], [&(q * q % &d); 2], "d = {d:x}");
+            assert_eq!(short.results[0][lane], &first[0] * q % &d, "d = {d:x}");
+        }
+    }
+}
+
+/// Every number of tiles, divisors with a gap and without, dividends of several lengths.
+#[test]
+fn divisions() {
+    for bits in [[2048, 1024], [1280, 1024], [2560, 1280], [4096, 2048], [3072, 2048], [4352, 2304], [6144, 3072]] {
+        for (d, seed) in divisors(bits[1]).iter().zip(1..) {
+            check_divisions(d, bits, &dividends(d, bits[0], seed));
+        }
+    }
+}
+
+#[test]
+fn long_divisions() {
+    for bits in [[8192, 4096], [10240, 5120], [12288, 6144], [14336, 7168], [16384, 8192], [8448, 8192], [15872, 7936]]
+    {
+        for d in [&divisors(bits[1])[0], &divisors(bits[1])[10]] {
+            let x = dividends(d, bits[0], 3);
+            check_divisions(d, bits, &x.into_iter().step_by(5).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Products, their halves and sums by one factor for all lanes.
+#[test]
+fn products() {
+    for (bits, lanes) in [
+        ([1024, 1024], 70),
+        ([2048, 2048], 64 * 3 + 5),
+        ([1280, 1024], 9),
+        ([1024, 1536], 9),
+        ([2304, 2304], 9),
+        ([1024, 4096], 3),
+        ([4096, 1280], 3),
+        ([6144, 8192], 3),
+        ([8192, 8192], 3),
+    ] {
+        for (seed, pattern) in [(1, Pattern::Ones), (2, Pattern::Carry), (3, Pattern::Runs)] {
+            let a = numbers(pattern, lanes, bits[0], seed);
+            let b = &numbers(pattern, 3, bits[1], seed + 1)[2..];
+            let c = numbers(pattern, lanes, bits[0].max(bits[1]), seed + 2);
+            let [least, most] = [bits[0].min(bits[1]), bits[0].max(bits[1])];
+            let found = multiplied(Operation::Mul, &bits, &[&a, b]);
+            let low = multiplied(Operation::MulLo, &bits, &[&a, b]);
+            let high = multiplied(Operation::MulHi, &bits, &[&a, b]);
+            let sum = multiplied(Operation::MulAdd, &[bits[0], bits[1], most], &[&a, b, &c]);
+            for lane in 0..lanes {
+                let (product, what) = (&a[lane] * &b[0], format!("{bits:?} bits, {pattern:?}, lane {lane}"));
+                assert_eq!(found[lane], product, "{what}");
+                assert_eq!(low[lane], &product % (BigUint::from(1_u32) << most), "low half, {what}");
+                assert_eq!(high[lane], &product >> (bits[0] + bits[1] - least), "high half, {what}");
+                assert_eq!(sum[lane], &product + &c[lane], "sum, {what}");
+            }
+        }
+    }
+}
+
+fn multiplied(operation: Operation, bits: &[usize], operands: &[&[BigUint]]) -> Vec<BigUint> {
+    let shapes: Vec<Shape> = bits.iter().zip(operands).map(|(bits, it)| Shape::new(it.len(), *bits)).collect();
+    let shape = OperationShape::new(operation, &shapes).unwrap();
+    let algorithm = algorithm(operation, NAME);
+    assert!((algorithm.fits)(shape), "{shape:?}");
+    let spec = algorithm.spec(shape, &Settings::default(), Abilities::of(90)).unwrap();
+    let numbers: Vec<_> = shape.operands().iter().copied().zip(operands.iter().copied()).collect();
+    let results = [shape.results()[0].div_ceil(32)];
+    run_plain(&*spec, &numbers, &results, operands[0].len()).results.remove(0)
 }

@@ -57,6 +57,7 @@ const MUL: &[Algorithm] = &[
     karatsuba_group::ALGORITHM,
     tensor::ALGORITHM,
     warpgroup::ALGORITHM,
+    common::PRODUCT,
     fft::ALGORITHM,
     long::WRAPAROUND,
     ntt::ALGORITHM,

@@ -1,4 +1,4 @@
-//! The matrices of the modulus and of its inverse, in shared memory.
+//! The matrices of the modulus or divisor and of its inverse, in shared memory.
 //!
 //! A product by a number `c` is a matrix product: column `n` of the result sums `x[k]·c[n − k]` over the bytes `x[k]`. A tile of bytes is
 //! multiplied by a tile of columns in four steps of 32 bytes. The order of columns and of bytes within a tile is free. Thread `t` of four
@@ -18,22 +18,63 @@ use super::layout::{CORE_BYTES, CORES, LEAST_OFFSET, Layout, MARGIN_BYTES, MATRI
 /// Bytes of a row of a core matrix: a column.
 const ROW_BYTES: u32 = 16;
 
+/// A number that all lanes share, in a row.
+#[derive(Clone, Copy)]
+pub(super) struct Constant {
+    /// Where the row begins.
+    pub(super) row: R64,
+    /// Limbs of the number.
+    pub(super) limbs: u32,
+    /// The number is the row without so many of its lowest limbs, after the row went down by so many bits, fewer than 32. None: it is the row.
+    pub(super) down: Option<(u32, R32)>,
+}
+
+impl Constant {
+    /// A row as it is.
+    pub(super) const fn row(row: R64, limbs: u32) -> Self {
+        Self { row, limbs, down: None }
+    }
+
+    /// Sets a register to a limb of the number.
+    fn load(self, b: &mut Builder, index: R32, to: R32) {
+        let at = b.mad_wide(index, 4, self.row);
+        match self.down {
+            None => b.load_into(Space::Global, Vector::V1, &[to], at, 0),
+            Some((limbs, bits)) => {
+                let [low, high] =
+                    [limbs, limbs + 1].map(|next| b.load_global(Space::Global, Vector::V1, at, 4 * next)[0]);
+                let limb = b.funnel_right(low, high, bits);
+                b.set(to, limb);
+            }
+        }
+    }
+}
+
 impl Layout {
-    /// All threads of the block write the matrices. The rows of the modulus and of its inverse begin at these addresses and have so many limbs. A
-    /// barrier must follow.
-    pub(super) fn write_matrices(self, b: &mut Builder, thread: R32, shared: R32, [modulus, inverse]: [(R64, u32); 2]) {
+    /// All threads of the block write the matrices. A barrier must follow.
+    pub(super) fn write_matrices(
+        self,
+        b: &mut Builder,
+        thread: R32,
+        shared: R32,
+        modulus: Constant,
+        inverse: Option<Constant>,
+    ) {
         b.section("numbers");
-        self.write_number(b, thread, inverse, (shared, self.inverse()));
+        if let Some(inverse) = inverse {
+            self.write_number(b, thread, inverse, (shared, self.inverse()));
+        }
         self.write_number(b, thread, modulus, (shared, self.modulus()));
         b.barrier();
         b.section("matrices");
-        let tiles = self.tiles();
-        self.write_cores(b, thread, shared, (self.inverse(), tiles), 0);
-        self.write_cores(b, thread, shared, (self.modulus(), tiles + 1), self.modulus_matrices(0));
+        if inverse.is_some() {
+            self.write_cores(b, thread, shared, (self.inverse(), self.inverse_differences()), 0);
+        }
+        self.write_cores(b, thread, shared, (self.modulus(), self.tiles() + 1), self.modulus_matrices(0));
     }
 
     /// Writes a number and the zeros around it.
-    fn write_number(self, b: &mut Builder, thread: R32, (row, limbs): (R64, u32), (shared, to): (R32, u32)) {
+    fn write_number(self, b: &mut Builder, thread: R32, constant: Constant, (shared, to): (R32, u32)) {
         let words = self.number_words();
         for start in (0..words).step_by(self.threads() as usize) {
             let number = b.add(thread, start);
@@ -41,11 +82,8 @@ impl Layout {
             b.if_(inside, |b| {
                 let index = b.sub(number, MARGIN_BYTES / 4);
                 let word = b.copy(0);
-                let is_limb = b.compare(Cmp::Lt, index, limbs);
-                b.if_(is_limb, |b| {
-                    let at = b.mad_wide(index, 4, row);
-                    b.load_into(Space::Global, Vector::V1, &[word], at, 0);
-                });
+                let is_limb = b.compare(Cmp::Lt, index, constant.limbs);
+                b.if_(is_limb, |b| constant.load(b, index, word));
                 let place = b.mad_lo(number, 4, shared);
                 b.store_shared(&[word], place, to - MARGIN_BYTES);
             });

@@ -1,13 +1,17 @@
-//! `tensor-common`: Montgomery's arithmetic modulo one number for all lanes, its reduction by matrix products.
+//! `tensor-common`: arithmetic modulo one number for all lanes, and division by one divisor: reductions are matrix products.
 //!
 //! ```text
 //! layout.rs     tiles of a number, and the shared memory of a block
-//! matrices.rs   the matrices of the modulus and of its inverse
+//! matrices.rs   the matrices of the modulus or divisor and of its inverse
 //! tile.rs       matrix products of tiles, and limbs of their sums
+//! rows.rs       tiles of rows in global memory
 //! reducer.rs    Montgomery's reduction
 //! reduction.rs  its kernel
 //! status.rs     its faults: the modulus is even or zero, a number is not below it
 //! power.rs      powers
+//! divider.rs    division
+//! division.rs   its kernel, and the steps around it
+//! product.rs    products by one factor
 //! ```
 //!
 //! A number that all lanes share is one matrix for all of them, so its products with the numbers of 64 lanes are a matrix product without waste: a
@@ -16,11 +20,15 @@
 //! source: P. Montgomery, Modular multiplication without trial division, 1985. A product by a constant as a product by a Toeplitz matrix is classical; the
 //! order of columns and bytes, and the carry from four columns, are ours.
 
+mod divider;
+mod division;
 mod layout;
 mod matrices;
 mod power;
+mod product;
 mod reducer;
 mod reduction;
+mod rows;
 mod status;
 mod tile;
 
@@ -34,10 +42,12 @@ use super::{
     warpgroup,
 };
 use crate::operation::Operation;
-use layout::{Layout, OWN_LIMBS, TILE_LIMBS};
+use layout::{Layout, OWN_LIMBS, Purpose, TILE_LIMBS};
 use power::Power;
 use reduction::Reduction;
 use status::Checked;
+
+pub(super) use product::ALGORITHM as PRODUCT;
 
 /// Limbs of the moduli.
 const LIMBS: std::ops::RangeInclusive<u32> = TILE_LIMBS..=8 * TILE_LIMBS;
@@ -54,16 +64,19 @@ const MOST_WINDOW: u32 = 5;
 /// The row of the register.
 pub(super) const MONTGOMERY: Algorithm = Algorithm {
     name: "tensor-common",
-    summary: "one modulus for all lanes: products by tensor, Montgomery's reduction of 64 lanes by four warps as a matrix product by the modulus",
-    accepts: "Montgomery products, squares and reductions modulo one number of 256·k bits for all lanes, from 1024 to 8192; powers modulo one number \
-              of 993 to 8192 bits for all lanes; on a GPU of sm_90",
+    summary: "one modulus or divisor for all lanes: products by tensor, reductions of 64 lanes by four warps as matrix products by the modulus",
+    accepts: "one modulus or divisor of 256·k bits for all lanes, from 1024 to 8192: Montgomery products, squares and reductions; quotients, \
+              remainders and modular products whose dividend is longer, by a multiple of 256 bits, and has at most twice the bits; powers \
+              modulo one number of 993 to 8192 bits for all lanes; on a GPU of sm_90",
     fits,
     order: Order::Given,
     recipe: &On(
         warpgroup::GPUS,
         With::<CommonSettings> {
-            spec: |shape, settings, _| {
-                Box::new(if shape.operation == Operation::PowMod { power(shape) } else { residue(shape, *settings) })
+            spec: |shape, settings, abilities| match shape.operation {
+                Operation::PowMod => Box::new(power(shape)),
+                operation if has_dividends(operation) => division::division(shape, *settings, abilities),
+                _ => Box::new(residue(shape, *settings)),
             },
             candidates: |shape| candidates::common(shape.operation),
         },
@@ -81,6 +94,14 @@ fn fits(shape: OperationShape) -> bool {
             && shape.is_within_group();
     }
     let limbs = modulus.limbs();
+    if has_dividends(shape.operation) {
+        let dividend = division::dividend_limbs(shape);
+        return modulus.common
+            && LIMBS.contains(&limbs)
+            && (limbs + 1..=2 * limbs).contains(&dividend)
+            && [limbs, dividend].iter().all(|it| it.is_multiple_of(OWN_LIMBS))
+            && others.iter().any(|it| !it.common);
+    }
     let length = if shape.operation == O::Redc { 2 * limbs } else { limbs };
     matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont)
         && modulus.common
@@ -88,6 +109,12 @@ fn fits(shape: OperationShape) -> bool {
         && limbs.is_multiple_of(OWN_LIMBS)
         && others.iter().all(|it| it.limbs() == length)
         && others.iter().any(|it| !it.common)
+}
+
+/// Is it a division, or does it end with one?
+const fn has_dividends(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::DivRem | O::Rem | O::DivExact | O::Reduce | O::MulMod | O::SqrMod)
 }
 
 /// Limbs of the residues of powers.
@@ -105,7 +132,7 @@ fn power(shape: OperationShape) -> Sequence {
     let factor = OperandShape::each(32 * limbs);
     let settings = TensorSettings { warps: Some(tile::WARPS), ..TensorSettings::default() };
     let product = Tensor::new(OperationShape::product(factor, factor), &settings);
-    let layout = Layout { limbs, warpgroups };
+    let layout = Layout { limbs, warpgroups, purpose: Purpose::Reduction };
     let power = Power { layout, exponent, modulus, window: odd.window, product };
     let [inverse, one, residue, products, table] = [0, 1, 2, 3, 5].map(|i| Binding::Scratch(i * limbs));
     let [a, e, m, result, status] = [0, 1, 2, 3, 4].map(Binding::Parameter);
@@ -129,7 +156,8 @@ fn residue(shape: OperationShape, settings: CommonSettings) -> Sequence {
     let factors = shape.operands()[..last].to_vec();
     let limbs = shape.operands()[last].limbs();
     let tiles = limbs.div_ceil(TILE_LIMBS);
-    let layout = Layout { limbs, warpgroups: if tiles <= SHORT_TILES { 3 } else { 2 } };
+    let warpgroups = if tiles <= SHORT_TILES { 3 } else { 2 };
+    let layout = Layout { limbs, warpgroups, purpose: Purpose::Reduction };
     let is_product = matches!(shape.operation, O::MontMul | O::MontSqr);
     let reduction = Reduction {
         layout,

@@ -21,8 +21,9 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::layout::Layout;
-use super::reducer::{GROUP_LANES, NEXT_ROW, Numbers, Reducer, Target};
-use super::tile::{Place, WARPS, warp_of_group};
+use super::matrices::Constant;
+use super::reducer::{Numbers, Reducer, Target};
+use super::tile::{GROUP_LANES, NEXT_ROW, Place, WARPS, warp_of_group};
 use crate::kernels::modular::power::digit as digit_of;
 use crate::kernels::tensor::{Addends, PIECE_LIMBS, Rows, Tensor, WarpPlace};
 use crate::kernels::warpgroup::THREADS;
@@ -171,8 +172,9 @@ impl Power {
         let even = b.compare(Cmp::Eq, parity, 0);
         b.return_if(even);
         let lanes = self.lanes(b, ports.lanes);
-        let numbers = [(modulus, self.modulus.limbs()), (inverse, layout.limbs)];
-        layout.write_matrices(b, lanes.thread, lanes.shared, numbers);
+        let constant = Constant::row(modulus, self.modulus.limbs());
+        let inverse = Constant::row(inverse, layout.limbs);
+        layout.write_matrices(b, lanes.thread, lanes.shared, constant, Some(inverse));
         b.proxy_fence();
         let is_first = b.compare(Cmp::Eq, lanes.thread, 0);
         b.if_(is_first, |b| {
@@ -309,7 +311,7 @@ impl Power {
         let place = &Place::new(b, self.layout, (lanes.thread, zero));
         let reducer = Reducer { place, is_double: true };
         let nothing = b.copy(0);
-        let lane = reducer.first_lane(b, nothing);
+        let lane = place.first_lane(b, nothing);
         let own = [lane, b.add(lane, NEXT_ROW)];
         let numbers = Numbers::new(b);
         let rows = own.map(|lane| lanes.address(b, lane, Row::Product));
@@ -339,7 +341,7 @@ impl Power {
 
 impl Spec for Power {
     fn name(&self) -> String {
-        let Layout { limbs, warpgroups } = self.layout;
+        let Layout { limbs, warpgroups, .. } = self.layout;
         let exponent = format!("{}b{}", self.exponent.name(), self.exponent.bits);
         format!("power_common{exponent}{}_{limbs}_w{}_g{warpgroups}", self.modulus.name(), self.window)
     }

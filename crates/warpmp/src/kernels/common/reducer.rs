@@ -17,16 +17,11 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space};
 
 use super::layout::{MATRICES_BYTES, OWN_LIMBS, TILE_BYTES, TILE_LIMBS};
-use super::tile::{DIGIT_GROUPS, GROUP_SUMS, Own, Place, QUAD, ROWS, TILE_GROUPS, warp_of_group};
-
-/// Numbers that a warpgroup reduces at a time.
-pub(super) const GROUP_LANES: u32 = 64;
-
-/// From a thread's first row to its second one.
-pub(super) const NEXT_ROW: u32 = 8;
+use super::rows::{Span, load_own};
+use super::tile::{DIGIT_GROUPS, NEXT_ROW, Own, Place, QUAD, ROWS, TILE_GROUPS, own};
 
 /// The reduction of a warpgroup's numbers, for a thread at a place.
 pub(super) struct Reducer<'p> {
@@ -61,18 +56,6 @@ impl Numbers {
 }
 
 impl Reducer<'_> {
-    /// The greatest sum of a column.
-    fn greatest_sum(&self) -> u64 {
-        u64::from(TILE_BYTES * self.place.layout.tiles()) * 255 * 255
-    }
-
-    /// The first of a thread's two lanes, of the 64 from lane `start` on.
-    pub(super) fn first_lane(&self, b: &mut Builder, start: R32) -> R32 {
-        let warp = warp_of_group(b, self.place.thread);
-        let row = b.mad_lo(warp, 16, self.place.group);
-        b.add(start, row)
-    }
-
     /// The rows of the thread's lanes, the first of which is `lane`, among the numbers from `first` on. In the place of lanes after lane `last` there is
     /// the row of this one.
     pub(super) fn rows(&self, b: &mut Builder, first: R64, (lane, last): (R32, R32)) -> [R64; ROWS] {
@@ -91,7 +74,17 @@ impl Reducer<'_> {
             b.set64(to, row);
         }
         let tile = b.copy(0);
-        self.load(b, numbers.t, (tile, self.place.layout.gap()), &numbers.first);
+        self.place.load(b, numbers.t, (tile, self.lower()), &numbers.first);
+    }
+
+    /// Where `t mod R` is in its tiles.
+    fn lower(&self) -> Span {
+        Span { gap: self.place.layout.gap(), ..self.upper() }
+    }
+
+    /// Where upper halves and results are.
+    fn upper(&self) -> Span {
+        Span { gap: 0, limbs: self.place.layout.limbs, tiles: self.place.layout.tiles() }
     }
 
     /// Reduces the numbers: sets the tiles to the complement of the result, or of `m` less. Which of these, the lowest of four lanes knows: 0, or 1
@@ -101,40 +94,11 @@ impl Reducer<'_> {
         self.upper_half(b, numbers, highest)
     }
 
-    /// Loads a thread's limbs of tile `tile` of rows in global memory. Limb `gap` of the tiles is at the addresses; those below and above the row are zero.
-    fn load(&self, b: &mut Builder, rows: [R64; ROWS], (tile, gap): (R32, u32), to: &Own) {
-        let inside = self.has_limbs(b, tile, gap);
-        for (row, to) in rows.into_iter().zip(to) {
-            let from = b.mad_wide(tile, TILE_BYTES, row);
-            let from = if gap == 0 { from } else { b.sub64(from, u64::from(4 * gap)) };
-            for (words, at) in to.chunks(4).zip((0..).step_by(16)) {
-                match inside {
-                    None => b.load_into(Space::Global, Vector::V4, words, from, at),
-                    Some(inside) => {
-                        for &word in words {
-                            b.set(word, 0);
-                        }
-                        b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V4, words, from, at));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Has the thread limbs of tile `tile` of a number that begins with limb `gap` of the tiles? None: all threads have.
-    fn has_limbs(&self, b: &mut Builder, tile: R32, gap: u32) -> Option<Pred> {
-        (self.place.layout.gap() > 0).then(|| {
-            let member = b.mad_lo(tile, QUAD, self.place.member);
-            let member = b.sub(member, gap / OWN_LIMBS);
-            b.compare(Cmp::Lt, member, self.place.layout.limbs / OWN_LIMBS)
-        })
-    }
-
     /// Sets the tiles to those of `q`. The highest limb of `t mod R`, the highest of four lanes knows.
     fn quotient(&self, b: &mut Builder, numbers: &Numbers) -> [R32; ROWS] {
         b.section("quotient");
         let loaded = &numbers.first;
-        let load = |b: &mut Builder, tile: R32| self.load(b, numbers.t, (tile, self.place.layout.gap()), loaded);
+        let load = |b: &mut Builder, tile: R32| self.place.load(b, numbers.t, (tile, self.lower()), loaded);
         let [entering, highest] = [0, 0].map(|_| [0, 0].map(|_| b.copy(0)));
         let column = b.copy(0);
         let words = own(b);
@@ -160,29 +124,12 @@ impl Reducer<'_> {
             let next = b.add(column, 1);
             let more = b.compare(Cmp::Lt, next, self.place.layout.tiles());
             b.if_(more, |b| load(b, next));
-            let limbs = self.resolve(b, None, entering);
+            let limbs = self.place.limbs_of_sums(b, None, entering);
             self.place.put(b, column, &limbs);
             b.set(column, next);
             b.compare(Cmp::Lt, column, self.place.layout.tiles())
         });
         highest
-    }
-
-    /// The limbs of a tile whose columns have the sums of `place`. What enters is replaced by what leaves.
-    fn resolve(&self, b: &mut Builder, addend: Option<&Own>, entering: [R32; ROWS]) -> Own {
-        let of_digit = (DIGIT_GROUPS * GROUP_SUMS) as usize;
-        [0, 1].map(|row| {
-            let sums = self.place.sums.chunks(of_digit);
-            let mut digits: Vec<[R32; 2]> =
-                sums.map(|sums| self.place.digit(b, sums, row, self.greatest_sum())).collect();
-            for (digit, &word) in digits.iter_mut().zip(addend.iter().flat_map(|it| &it[row])) {
-                let mut chain = b.chain();
-                *digit = [chain.add(digit[0], word), chain.add(digit[1], 0)];
-            }
-            let (limbs, leaving) = self.place.resolve(b, &digits, entering[row]);
-            b.set(entering[row], leaving);
-            limbs
-        })
     }
 
     /// Sets the tiles to the complement of the difference of the upper halves. What leaves them, the lowest of four lanes knows: 1 where the
@@ -216,7 +163,7 @@ impl Reducer<'_> {
         let upper = own(b);
         if self.is_double {
             let rows = numbers.t.map(|row| b.add64(row, u64::from(4 * layout.limbs)));
-            self.load(b, rows, (column, 0), &upper);
+            self.place.load(b, rows, (column, self.upper()), &upper);
         } else {
             for &word in upper.iter().flatten() {
                 b.set(word, 0);
@@ -245,13 +192,13 @@ impl Reducer<'_> {
             }
         }
         let complement = upper.map(|row| row.into_iter().map(|word| b.xor(word, u32::MAX)).collect());
-        let limbs = self.resolve(b, Some(&complement), entering);
+        let limbs = self.place.limbs_of_sums(b, Some(&complement), entering);
         self.place.put(b, column, &limbs);
     }
 
     /// What the lower half of `q·m` carries, known to the lowest of four lanes, from the sums of its four highest columns.
     fn carry_of_lower_half(&self, b: &mut Builder, row: usize, highest: R32) -> R32 {
-        let [low, high] = self.place.digit(b, &self.place.lower, row, self.greatest_sum());
+        let [low, high] = self.place.digit(b, &self.place.lower, row);
         let mut chain = b.chain();
         let (low, high) = (chain.add(low, 1 << 31), chain.add(high, 0));
         let mut chain = b.chain();
@@ -277,11 +224,9 @@ impl Reducer<'_> {
         let tile = b.copy(0);
         b.do_while(|b| {
             let from = b.mad_lo(tile, TILE_BYTES, modulus);
-            let words = (0..OWN_LIMBS).step_by(4);
-            let words = words.flat_map(|i| b.load_shared(Vector::V4, from, layout.modulus() + 4 * i));
-            let words: Vec<R32> = words.collect();
+            let words = load_own(b, from, layout.modulus());
             place.get(b, tile, &limbs);
-            let has_limbs = self.has_limbs(b, tile, 0);
+            let has_limbs = place.has_limbs(b, tile, self.upper());
             for row in 0..ROWS {
                 let difference: Vec<R32> = limbs[row].iter().map(|&word| b.xor(word, u32::MAX)).collect();
                 let masked: Vec<R32> = words.iter().map(|&word| b.and(word, masks[row])).collect();
@@ -315,11 +260,6 @@ fn add(b: &mut Builder, x: &[R32], y: &[R32], entering: R32) -> (Vec<R32>, Carri
     let passes = all_ones(b, &sum);
     let carries = Carries::look_ahead(b, generates, passes, QUAD);
     (sum, carries.entered(b, entering))
-}
-
-/// Registers for a thread's limbs of a tile.
-fn own(b: &mut Builder) -> Own {
-    [0; ROWS].map(|_| (0..OWN_LIMBS).map(|_| b.register()).collect())
 }
 
 const _: () = assert!(TILE_LIMBS == QUAD * OWN_LIMBS);

@@ -11,9 +11,10 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::layout::Layout;
-use super::reducer::{GROUP_LANES, NEXT_ROW, Numbers, Reducer, Target};
+use super::matrices::Constant;
+use super::reducer::{Numbers, Reducer, Target};
 use super::status::{COMPARED, Checked};
-use super::tile::{Place, ROWS};
+use super::tile::{GROUP_LANES, NEXT_ROW, Place, ROWS};
 use crate::kernels::Spec;
 use crate::kernels::warpgroup::THREADS;
 use crate::operation::Status;
@@ -66,14 +67,15 @@ impl Reduction {
         let end = b.min(end, ports.lanes);
         let reducer = Reducer { place: &place, is_double: self.is_double };
         let turn = Turn {
-            lane: reducer.first_lane(b, start),
+            lane: place.first_lane(b, start),
             numbers: Numbers::new(b),
             highest: (0..COMPARED).map(|_| b.register()).collect(),
         };
         self.begin(b, ports, &reducer, &turn);
         let modulus = self.factors() + 1;
         let [modulus, inverse] = [0, 1].map(|i| ports.addresses[modulus + i]);
-        layout.write_matrices(b, place.thread, place.shared, [(modulus, layout.limbs), (inverse, layout.limbs)]);
+        let [modulus, inverse] = [modulus, inverse].map(|row| Constant::row(row, layout.limbs));
+        layout.write_matrices(b, place.thread, place.shared, modulus, Some(inverse));
         b.proxy_fence();
         b.barrier();
         let of_modulus = self.status_of_modulus(b, &place);
@@ -139,7 +141,7 @@ impl Reduction {
 
 impl Spec for Reduction {
     fn name(&self) -> String {
-        let Layout { limbs, warpgroups } = self.layout;
+        let Layout { limbs, warpgroups, .. } = self.layout;
         let checked: String = match &self.checked {
             Checked::Itself => (if self.is_double { "_double" } else { "" }).into(),
             Checked::Factors(factors) => factors.iter().map(|it| it.name()).collect(),

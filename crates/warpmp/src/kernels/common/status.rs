@@ -8,9 +8,8 @@ use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 use warpmp_launch::Ports;
 
 use super::layout::TILE_BYTES;
-use super::reducer::NEXT_ROW;
 use super::reduction::{Reduction, Turn};
-use super::tile::{Place, QUAD, ROWS};
+use super::tile::{NEXT_ROW, Place, QUAD, ROWS};
 use crate::kernels::OperandShape;
 use crate::operation::Status;
 

@@ -23,8 +23,8 @@ pub use group::Split;
 pub use part::PartThread;
 
 use super::{
-    Abilities, Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, long, tensor,
-    warpgroup,
+    Abilities, Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, common, long,
+    tensor, warpgroup,
 };
 use crate::operation::{Group, Operation, Role};
 
@@ -79,8 +79,16 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
 ];
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
-pub(super) const PARTS: &[Algorithm] =
-    &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM, tensor::PARTS, warpgroup::PARTS, long::PARTS];
+pub(super) const PARTS: &[Algorithm] = &[
+    product::THREAD,
+    product::GROUP,
+    product::KARATSUBA,
+    product::TOOM,
+    tensor::PARTS,
+    warpgroup::PARTS,
+    common::PRODUCT,
+    long::PARTS,
+];
 
 impl Linear {
     fn new(shape: OperationShape, split: Option<Split>, asynchronous: bool) -> Self {

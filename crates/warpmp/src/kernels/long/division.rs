@@ -193,18 +193,23 @@ fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> 
 }
 
 /// The quotient where nothing remains, and the status.
-fn divide_exactly(
-    steps: &mut Steps,
-    ([dividend, divisor], bits): ([Number; 2], [u32; 2]),
-    [quotient, status]: [Place; 2],
-) {
+fn divide_exactly(steps: &mut Steps, ([dividend, divisor], bits): ([Number; 2], [u32; 2]), results: [Place; 2]) {
     let [whole, rest] = [dividend, divisor].map(|it| steps.reserve(it.limbs));
-    let [order, fault] = [0, 1].map(|_| steps.reserve(1));
+    let fault = steps.reserve(1);
     let [to_whole, to_rest] = [whole, rest].map(|it| it.place(32 * it.limbs));
     divide(steps, ([dividend, divisor], bits), Some(to_whole), [to_rest, fault.place(32)]);
-    // The order of the remainder and zero: 0 where nothing remains, else 1.
-    let compared = Line::difference(rest.source(), Source::constant(0), to_rest);
-    steps.line(Line { result: None, word: Some(Word::Order(order, None)), ..compared });
+    exact_quotient(steps, [whole, rest, fault], results);
+}
+
+/// The quotient and the status of an exact division from quotient, remainder and status of a division: the quotient is zero unless the remainder is.
+pub(in crate::kernels) fn exact_quotient(
+    steps: &mut Steps,
+    [whole, rest, fault]: [Number; 3],
+    [quotient, status]: [Place; 2],
+) {
+    let order = steps.reserve(1);
+    // 0 where nothing remains, else 1.
+    steps.line(Line::order(rest.source(), Source::constant(0), rest.limbs, order));
     let remains = order.bit(0);
     steps.line(Line::copy(whole.source().kept_where(remains.not()), quotient));
     let inexact = Source::constant(Status::NotExact.code()).kept_where(remains);
@@ -286,7 +291,11 @@ fn first(steps: &mut Steps, divisor: Number, to: Number) {
 }
 
 /// The quotient of a division by a short divisor, with the limbs of the dividend. `of_thread`: limbs of a thread, at least and at most.
-pub(super) fn quotient_of_short(steps: &mut Steps, [dividend, divisor]: [Number; 2], of_thread: [u32; 2]) -> Number {
+pub(in crate::kernels) fn quotient_of_short(
+    steps: &mut Steps,
+    [dividend, divisor]: [Number; 2],
+    of_thread: [u32; 2],
+) -> Number {
     let layout = steps.short_layout(divisor.limbs, of_thread);
     let [a, d] = [dividend, divisor].map(|it| steps.operand_shape(it));
     let division = Division { layout, ..Division::new(a, d, Parts::Quotient) };

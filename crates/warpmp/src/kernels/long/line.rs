@@ -116,8 +116,8 @@ pub(super) enum Word {
 
 /// The place of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) row: Number,
+pub(in crate::kernels) struct Place {
+    pub(in crate::kernels) row: Number,
     /// The limb of the row where the result begins.
     pub(super) from: u32,
     /// Bits that are stored.
@@ -126,7 +126,7 @@ pub(super) struct Place {
 
 /// Parameters of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(in crate::kernels) struct Line {
     pub(super) x: Source,
     pub(super) function: Function,
     /// Limbs of the sum.
@@ -154,14 +154,14 @@ pub(super) struct Split {
 
 impl Number {
     /// The first bits of the row.
-    pub(super) const fn place(self, bits: u32) -> Place {
+    pub(in crate::kernels) const fn place(self, bits: u32) -> Place {
         Place { row: self, from: 0, bits }
     }
 }
 
 impl Line {
     /// `r = x`.
-    pub(super) const fn copy(x: Source, result: Place) -> Self {
+    pub(in crate::kernels) const fn copy(x: Source, result: Place) -> Self {
         Self::of(x, Function::First, result)
     }
 
@@ -191,6 +191,12 @@ impl Line {
     /// `r = x − y` in the limbs of the result.
     pub(super) const fn difference(x: Source, y: Source, result: Place) -> Self {
         Self::sum(x, y.turned(), CarryIn::One, result)
+    }
+
+    /// The order of `x` and `y`, of so many limbs, to a word: 3, 0 or 1 where `x` is less, equal or greater.
+    pub(in crate::kernels) fn order(x: Source, y: Source, limbs: u32, word: Number) -> Self {
+        let difference = Self::difference(x, y, word.place(32 * limbs));
+        Self { result: None, word: Some(Word::Order(word, None)), ..difference }
     }
 
     /// `r = x` and these terms in the limbs of the result.

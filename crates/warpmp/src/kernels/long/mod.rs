@@ -44,12 +44,14 @@ use super::fft::MOST_LIMBS;
 /// The limbs of the numbers for which products by transforms take the place of schoolbook rows.
 const LIMBS: RangeInclusive<u32> = 513..=MOST_LIMBS;
 
-pub(super) use division::ALGORITHM as DIVISION;
+pub(super) use division::{ALGORITHM as DIVISION, exact_quotient, quotient_of_short};
+pub(super) use line::Line;
 pub(super) use linear::ALGORITHM as LINEAR;
 pub(super) use low_inverse::LowInverse;
 pub(super) use montgomery::ALGORITHM as MONTGOMERY;
 pub(super) use parts::ALGORITHM as PARTS;
 pub(super) use residues::ALGORITHM as RESIDUES;
 pub(super) use root::ALGORITHM as ROOTS;
-pub(super) use sequence::Shared;
+pub(super) use sequence::{Shared, Steps};
+pub(super) use source::{Number, Source};
 pub(super) use wraparound::{ALGORITHM as WRAPAROUND, SQUARES as WRAPAROUND_SQUARES};

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, Place};
+use super::line::{Line, MOST_PACKED_LIMBS, Place};
 use super::source::{Number, Source};
 use super::unwrap::Unwrap;
 use crate::kernels::fft::large::Large;
@@ -48,8 +48,10 @@ const ALIGNED_LIMBS: u32 = 4;
 const SECTOR_LIMBS: u32 = 8;
 
 /// A sequence under construction.
-pub(super) struct Steps {
+pub(in crate::kernels) struct Steps {
     shape: OperationShape,
+    /// The idea of the sequence, for its name.
+    name: &'static str,
     settings: LongSettings,
     /// What the kernels may use of the GPU.
     abilities: Abilities,
@@ -122,9 +124,10 @@ struct Conditional(Box<dyn Spec>);
 pub(super) struct Mark(u32);
 
 impl Steps {
-    pub(super) fn new(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Self {
+    pub(in crate::kernels) fn new(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Self {
         Self {
             shape,
+            name: "long",
             settings,
             abilities,
             is_shared: false,
@@ -145,8 +148,13 @@ impl Steps {
         Self { whole_tiles: Some(most_packed), ..self }
     }
 
+    /// The same for numbers that a warpgroup reduces: a warp has a line of each lane.
+    pub(in crate::kernels) fn of_common(self) -> Self {
+        Self { name: "common", ..self.with_whole_tiles(MOST_PACKED_LIMBS) }
+    }
+
     /// Steps that are done once for all lanes if `is_shared`: from rows that serve every lane to rows that serve every lane.
-    pub(super) fn shared<T>(&mut self, is_shared: bool, steps: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::kernels) fn shared<T>(&mut self, is_shared: bool, steps: impl FnOnce(&mut Self) -> T) -> T {
         let before = mem::replace(&mut self.is_shared, is_shared);
         let result = steps(self);
         self.is_shared = before;
@@ -154,7 +162,7 @@ impl Steps {
     }
 
     /// Steps for launches where a word for all lanes is not 0. In other launches their kernels end at once.
-    pub(super) fn only_where<T>(&mut self, word: Number, steps: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::kernels) fn only_where<T>(&mut self, word: Number, steps: impl FnOnce(&mut Self) -> T) -> T {
         debug_assert!(word.common, "all lanes have one word");
         let before = self.condition.replace(word);
         let result = steps(self);
@@ -169,7 +177,7 @@ impl Steps {
 
     /// The layout of kernels of numbers of these limbs: of lanes with `most` limbs each if the kernels have whole tiles, else a warp a
     /// number, so that no lane beyond the last one is touched. A thread has at least `least` limbs.
-    pub(super) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
+    pub(in crate::kernels) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
         let layout = if self.is_tiled() {
             Layout::narrow(limbs, most, Layout::LANE_LIMBS)
         } else {
@@ -180,7 +188,7 @@ impl Steps {
     }
 
     /// An operand of the operation.
-    pub(super) fn operand(&self, i: usize) -> Number {
+    pub(in crate::kernels) fn operand(&self, i: usize) -> Number {
         let operand = self.shape.operands()[i];
         Number::row_of(Binding::Parameter(i), operand.limbs(), operand.common)
     }
@@ -191,19 +199,19 @@ impl Steps {
     }
 
     /// A row as an operand of a kernel. For steps that are done once for all lanes each row is that of the first lane.
-    pub(super) const fn operand_shape(&self, row: Number) -> OperandShape {
+    pub(in crate::kernels) const fn operand_shape(&self, row: Number) -> OperandShape {
         OperandShape { bits: 32 * row.limbs, common: row.common && !self.is_shared }
     }
 
     /// All bits of a result of the operation.
-    pub(super) fn result(&self, i: usize) -> Place {
+    pub(in crate::kernels) fn result(&self, i: usize) -> Place {
         let bits = self.shape.results()[i];
         let at = Binding::Parameter(self.shape.operands().len() + i);
         Number::row_of(at, bits.div_ceil(32), false).place(bits)
     }
 
     /// A row in scratch memory.
-    pub(super) fn reserve(&mut self, limbs: u32) -> Number {
+    pub(in crate::kernels) fn reserve(&mut self, limbs: u32) -> Number {
         let at = Binding::Scratch(self.used);
         self.used += limbs.next_multiple_of(ALIGNED_LIMBS);
         self.most = self.most.max(self.used);
@@ -226,12 +234,12 @@ impl Steps {
     }
 
     /// Any specification with the places of its rows.
-    pub(super) fn push(&mut self, spec: Box<dyn Spec>, rows: impl IntoIterator<Item = Number>) {
+    pub(in crate::kernels) fn push(&mut self, spec: Box<dyn Spec>, rows: impl IntoIterator<Item = Number>) {
         let spec = if self.is_shared { Box::new(Shared(spec)) } else { spec };
         self.parts.push((spec, rows.into_iter().map(|it| it.at).collect(), self.condition));
     }
 
-    pub(super) fn line(&mut self, line: Line) {
+    pub(in crate::kernels) fn line(&mut self, line: Line) {
         let packs = if line.is_sum() { self.packs(line.limbs) } else { self.packs(line.limbs / COPIED_LIMBS) };
         let line = if packs { line.packed() } else { line };
         let line = if self.condition.is_some() { line.seldom() } else { line };
@@ -318,7 +326,7 @@ impl Steps {
     }
 
     /// `a·b` in scratch memory. Where both are short, one gets zeros above it.
-    pub(super) fn product(&mut self, a: Number, b: Number) -> Number {
+    pub(in crate::kernels) fn product(&mut self, a: Number, b: Number) -> Number {
         let is_short = a.limbs.max(b.limbs) < LEAST_LIMBS;
         let longer = if is_short { self.part(a.source(), LEAST_LIMBS) } else { a };
         let (a, b) = (longer, if a == b { longer } else { b });
@@ -503,15 +511,15 @@ impl Steps {
     }
 
     /// A row of these limbs of a number.
-    pub(super) fn part(&mut self, from: Source, limbs: u32) -> Number {
+    pub(in crate::kernels) fn part(&mut self, from: Source, limbs: u32) -> Number {
         let part = self.reserve(limbs);
         self.line(Line::copy(from, part.place(32 * limbs)));
         part
     }
 
     /// The kernels.
-    pub(super) fn finish(self) -> Box<dyn Spec> {
-        let Self { shape, has_long_blocks, whole_tiles, parts, most, counts, notes, .. } = self;
+    pub(in crate::kernels) fn finish(self) -> Box<dyn Spec> {
+        let Self { shape, name, has_long_blocks, whole_tiles, parts, most, counts, notes, .. } = self;
         let own = parts.iter().map(|(spec, ..)| spec.scratch_limbs()).max().unwrap_or(0);
         let bound = |(spec, mut bindings, condition): Unbound| {
             if spec.scratch_limbs() > 0 {
@@ -523,7 +531,7 @@ impl Steps {
         };
         let rows = shape.operands().len() + shape.results().len();
         let parts = parts.into_iter().map(bound).collect();
-        let name = format!("{}_long{}", shape.name(), if has_long_blocks { "_blocks" } else { "" });
+        let name = format!("{}_{name}{}", shape.name(), if has_long_blocks { "_blocks" } else { "" });
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
         let sequence = Sequence { name, rows, parts, scratch, whole_tiles: whole_tiles.is_some() };

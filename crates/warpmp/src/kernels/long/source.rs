@@ -8,11 +8,11 @@ use crate::kernels::tensor::multiplication::Within;
 
 /// A number in a row of limbs: in an operand, a result, or scratch memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Number {
+pub(in crate::kernels) struct Number {
     /// The row's place.
     pub(super) at: Binding,
     /// The number's limbs.
-    pub(super) limbs: u32,
+    pub(in crate::kernels) limbs: u32,
     /// The limbs from a lane's row to the next: more than those of the number if it is a part of the row.
     pub(super) row_limbs: u32,
     /// The limb of the row at which the number begins.
@@ -23,7 +23,7 @@ pub(super) struct Number {
 
 /// A bit of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bit {
+pub(in crate::kernels) struct Bit {
     pub(super) row: Number,
     pub(super) number: u32,
     /// Does the bit stand for its opposite?
@@ -58,7 +58,7 @@ pub(super) enum Above {
 
 /// A number of infinitely many limbs, made from a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Source {
+pub(in crate::kernels) struct Source {
     /// The row; none: the number is the constant.
     pub(super) row: Option<Number>,
     /// The number, if there is no row. Then `by` is a number of limbs, not negative.
@@ -82,17 +82,17 @@ impl Number {
     }
 
     /// The number as it is.
-    pub(super) const fn source(self) -> Source {
+    pub(in crate::kernels) const fn source(self) -> Source {
         Source { row: Some(self), ..Source::constant(0) }
     }
 
     /// The bit of this number.
-    pub(super) const fn bit(self, number: u32) -> Bit {
+    pub(in crate::kernels) const fn bit(self, number: u32) -> Bit {
         Bit { row: self, number, opposite: false }
     }
 
     /// These limbs of the number from limb `from` on, where they are.
-    pub(super) const fn section(self, from: u32, limbs: u32) -> Self {
+    pub(in crate::kernels) const fn section(self, from: u32, limbs: u32) -> Self {
         debug_assert!(from + limbs <= self.limbs, "the section is inside of the number");
         Self { limbs, from: self.from + from, ..self }
     }
@@ -116,14 +116,14 @@ impl Number {
 
 impl Bit {
     /// The bit that is set where this bit is not.
-    pub(super) const fn not(self) -> Self {
+    pub(in crate::kernels) const fn not(self) -> Self {
         Self { opposite: !self.opposite, ..self }
     }
 }
 
 impl Source {
     /// A number of a limb.
-    pub(super) const fn constant(constant: u32) -> Self {
+    pub(in crate::kernels) const fn constant(constant: u32) -> Self {
         Self {
             row: None,
             constant,
@@ -152,7 +152,7 @@ impl Source {
     }
 
     /// The complement.
-    pub(super) const fn turned(self) -> Self {
+    pub(in crate::kernels) const fn turned(self) -> Self {
         Self { turn: Turn::Always, ..self }
     }
 
@@ -162,7 +162,7 @@ impl Source {
     }
 
     /// The number in lanes where the bit is set, else 0.
-    pub(super) const fn kept_where(self, bit: Bit) -> Self {
+    pub(in crate::kernels) const fn kept_where(self, bit: Bit) -> Self {
         Self { keep: Some(bit), ..self }
     }
 

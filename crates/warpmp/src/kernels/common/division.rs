@@ -1,0 +1,181 @@
+//! The kernel of division by one divisor for all lanes, and the steps around it.
+//!
+//! computes   `q = ⌊x / d⌋` if asked for, and `r = x mod d`
+//! requires   `d`, whose highest limb is not zero, and `⌊(B^(2L+2) − 1) / d⌋`, a row each
+//! launch     `128·warpgroups` threads a block, `64·warpgroups·turns` lanes; 64 a warpgroup at a time
+//! cost       that of [`Divider`] for 64 lanes
+//! registers  about 160
+//!
+//! The reciprocal is computed once a launch, by one warp. A divisor whose highest limb is zero has another kernel, which divides by rows and ends at once
+//! where it is not.
+
+use warpmp_kernel::build::{Builder, Emit, Glue, R32};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Entry, Geometry, Ports, Stage};
+
+use super::divider::{Divider, Lanes};
+use super::layout::{Layout, Purpose};
+use super::matrices::Constant;
+use super::tile::{GROUP_LANES, NEXT_ROW, Place};
+use super::{SHORT_TILES, TILE_LIMBS};
+use crate::kernels::long::{Line, Number, Source, Steps, exact_quotient, quotient_of_short};
+use crate::kernels::modular::division::{Division, Parts};
+use crate::kernels::warpgroup::THREADS;
+use crate::kernels::{Abilities, CommonSettings, LongSettings, OperationShape, Spec};
+use crate::operation::{Operation, Status};
+
+/// Limbs of a thread of the kernels that divide by rows, at least and at most.
+const ROW_LIMBS: [u32; 2] = [3, 8];
+
+/// Limbs of the reciprocal below those that are multiplied.
+const BELOW: u32 = 2;
+
+/// Parameters of the kernel. Parameters of its launch: `x`, `d`, the reciprocal, `q` if it is asked for, `r`, statuses, lanes.
+#[derive(Clone, Debug)]
+struct Quotients {
+    layout: Layout,
+    /// How many times 64 lanes a warpgroup divides.
+    turns: u32,
+    /// Limbs of a dividend.
+    dividend: u32,
+    has_quotients: bool,
+}
+
+/// Limbs of the dividends.
+pub(super) fn dividend_limbs(shape: OperationShape) -> u32 {
+    let limbs = |i: usize| shape.operands()[i].limbs();
+    match shape.operation {
+        Operation::MulMod => limbs(0) + limbs(1),
+        Operation::SqrMod => 2 * limbs(0),
+        _ => limbs(0),
+    }
+}
+
+/// Quotients and remainders, remainders, products modulo a number.
+pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilities: Abilities) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape, LongSettings::default(), abilities).of_common();
+    let last = shape.operands().len() - 1;
+    let divisor = steps.operand(last);
+    let limbs = divisor.limbs;
+    let dividend = match shape.operation {
+        Operation::MulMod => steps.product(steps.operand(0), steps.operand(1)),
+        Operation::SqrMod => steps.product(steps.operand(0), steps.operand(0)),
+        _ => steps.operand(0),
+    };
+    let is_exact = shape.operation == Operation::DivExact;
+    let has_quotients = is_exact || shape.operation == Operation::DivRem;
+    let results: Vec<Number> = if is_exact {
+        [dividend.limbs, limbs, 1].map(|limbs| steps.reserve(limbs)).to_vec()
+    } else {
+        (0..shape.results().len()).map(|i| steps.result(i).row).collect()
+    };
+    let (usual, short, reciprocal) = steps.shared(true, |steps| {
+        let [usual, short] = [0, 1].map(|_| steps.reserve(1));
+        let highest = divisor.section(limbs - 1, 1);
+        // 0 or 1.
+        steps.line(Line::order(highest.source(), Source::constant(0), 1, usual));
+        steps.line(Line::copy(Source::constant(1).kept_where(usual.bit(0).not()), short.place(32)));
+        let ones = steps.part(Source::constant(0).turned(), 2 * limbs + BELOW);
+        (usual, short, quotient_of_short(steps, [ones, divisor], ROW_LIMBS))
+    });
+    let tiles = limbs.div_ceil(TILE_LIMBS);
+    let warpgroups = if tiles <= SHORT_TILES { 3 } else { 2 };
+    let quotients = Quotients {
+        layout: Layout { limbs, warpgroups, purpose: Purpose::Division },
+        turns: settings.turns.unwrap_or(2).clamp(1, 32),
+        dividend: dividend.limbs,
+        has_quotients,
+    };
+    steps.only_where(usual, |steps| {
+        steps.push(Box::new(quotients), [dividend, divisor, reciprocal].into_iter().chain(results.clone()));
+    });
+    steps.only_where(short, |steps| {
+        let layout = steps.short_layout(limbs, ROW_LIMBS);
+        let parts = if has_quotients { Parts::Both } else { Parts::Remainder };
+        let [a, d] = [dividend, divisor].map(|it| steps.operand_shape(it));
+        let division = Division { layout, ..Division::new(a, d, parts) };
+        steps.push(Box::new(division), [dividend, divisor].into_iter().chain(results.clone()));
+    });
+    if let (true, &[whole, rest, fault]) = (is_exact, &results[..]) {
+        let results = [0, 1].map(|i| steps.result(i));
+        exact_quotient(&mut steps, [whole, rest, fault], results);
+    }
+    steps.finish()
+}
+
+impl Quotients {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let names = [&["x", "d", "reciprocal"][..], &["q", "r", "status"][usize::from(!self.has_quotients)..]].concat();
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &names, false);
+        b.bounds(Bounds { max_threads: Some(self.layout.threads()), ..Bounds::default() });
+        self.write(&mut b, &ports);
+        b.finish()
+    }
+
+    fn write(&self, b: &mut Builder, ports: &Ports) {
+        let layout = self.layout;
+        b.section("setup");
+        let [dividends, divisor, reciprocal] = ports.first();
+        let thread = b.special(Special::Tid);
+        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
+        let zero = b.shr(ports.lanes, 31);
+        let place = Place::new(b, layout, (thread, zero));
+        let highest = b.load_global(Space::Global, Vector::V1, divisor, 4 * (layout.limbs - 1))[0];
+        let bits = b.bfind(highest);
+        let distance = b.sub(31, bits);
+        let below: Vec<R32> =
+            (0..=BELOW).map(|i| b.load_global(Space::Global, Vector::V1, reciprocal, 4 * i)[0]).collect();
+        let lowest = [0, 1].map(|i| b.funnel_right(below[i], below[i + 1], distance));
+        let group = b.shr(thread, THREADS.ilog2());
+        let block = b.special(Special::Ctaid);
+        let group = b.mad_lo(block, self.turns * layout.warpgroups, group);
+        let start = b.mul_lo(group, GROUP_LANES);
+        let end = b.add(start, self.turns * layout.warpgroups * GROUP_LANES);
+        let end = b.min(end, ports.lanes);
+        let inverse = Constant { row: reciprocal, limbs: layout.limbs, down: Some((BELOW, distance)) };
+        layout.write_matrices(b, thread, place.shared, Constant::row(divisor, layout.limbs), Some(inverse));
+        b.proxy_fence();
+        b.barrier();
+        let divider = Divider { place: &place, dividend: self.dividend, distance, lowest };
+        let last = b.sub(ports.lanes, 1);
+        let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
+        b.while_(has_lanes, |b| {
+            let lane = place.first_lane(b, start);
+            let lanes = [lane, b.add(lane, NEXT_ROW)];
+            let exists = lanes.map(|lane| b.compare(Cmp::Lt, lane, ports.lanes));
+            // In the place of lanes that the launch does not have its last lane is read.
+            let lanes = lanes.map(|lane| b.min(lane, last));
+            let mut results = ports.addresses[3..].iter().copied();
+            let mut rows = |b: &mut Builder, limbs: u32| {
+                let first = results.next().expect("there is an address for each result");
+                lanes.map(|lane| b.mad_wide(lane, 4 * limbs, first))
+            };
+            let quotients = self.has_quotients.then(|| rows(b, self.dividend));
+            let remainders = rows(b, layout.limbs);
+            let statuses = rows(b, 1);
+            let dividends = lanes.map(|lane| b.mad_wide(lane, 4 * self.dividend, dividends));
+            divider.divide(b, &Lanes { dividends, quotients, remainders, exists });
+            b.section("status");
+            let fine = b.copy(Status::Fine.code());
+            for (exists, to) in exists.into_iter().zip(statuses) {
+                let first = b.and_pred(place.is_lowest, exists);
+                b.guarded(first, true, |g| g.store_global(Space::Global, &[fine], to, 0));
+            }
+            b.increase(start, layout.warpgroups * GROUP_LANES);
+        });
+    }
+}
+
+impl Spec for Quotients {
+    fn name(&self) -> String {
+        let Layout { limbs, warpgroups, .. } = self.layout;
+        let results = if self.has_quotients { "div_rem" } else { "rem" };
+        format!("{results}_common_{}_{limbs}_w{warpgroups}_t{}", self.dividend, self.turns)
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let lanes = GROUP_LANES * self.layout.warpgroups * self.turns;
+        let geometry = Geometry::new(self.layout.threads(), lanes).with_shared(self.layout.bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+    }
+}
