@@ -5,6 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Serialize;
+use warpmp::Operation;
 
 use crate::commands::{
     campaign::args::CampaignCommand,
@@ -21,7 +22,7 @@ pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
     ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, ObjectArgs, ProgressArgs, SharingArgs, SummaryArgs,
 };
-use values::{any, bits, positive, within};
+use values::{any, bits, operation, positive, within};
 
 mod error;
 mod factors;
@@ -334,8 +335,12 @@ pub(crate) struct Devices {
 #[command(after_help = "\
 Examples:
   warpmp selftest
-  warpmp selftest --device cuda:1")]
+  warpmp selftest --device cuda:1
+  warpmp selftest --operation mul,div-rem")]
 pub(crate) struct Selftest {
+    /// Operations; without this all of them
+    #[arg(long, visible_alias = "operations", value_name = "NAME", value_delimiter = ',', value_parser = operation)]
+    pub(crate) operation: Vec<Operation>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 }
@@ -403,7 +408,7 @@ mod tests {
             "as-ecm -sigma 3:5 -save x -gpu 1e6 1",
             "factor x y --digits 5 --seed 5 --expect x -o y --json -q",
             "devices --json",
-            "selftest --device cpu",
+            "selftest --device cpu --operation mul,div-rem",
         ] {
             let words = std::iter::once("warpmp").chain(line.split_whitespace());
             assert!(Args::try_parse_from(words).is_ok(), "{line}");

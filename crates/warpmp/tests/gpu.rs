@@ -372,18 +372,24 @@ fn common_residues_conform(session: &Session, sizes: &[usize], lanes: usize) {
 /// Quotients by one divisor, products by one factor, and products modulo one number.
 fn common_numbers_conform(session: &Session, sizes: &[usize], lanes: usize) {
     use Operation as O;
-    for &bits in sizes {
-        for operation in [O::MulMod, O::SqrMod, O::Mul, O::MulLo, O::MulHi, O::MulAdd] {
-            operation_conforms_by(session, operation, "tensor-common", bits, lanes);
-        }
-        for operation in [O::DivRem, O::Rem, O::Reduce] {
+    for &size in sizes {
+        for (operation, bits, common) in [
+            (O::DivRem, vec![2 * size, size], 1),
+            (O::Rem, vec![2 * size, size], 1),
+            (O::DivExact, vec![2 * size, size], 1),
+            (O::Reduce, vec![size + 256, size], 1),
+            (O::MulMod, vec![size; 3], 2),
+            (O::SqrMod, vec![size; 2], 1),
+            (O::Mul, vec![size; 2], 1),
+            (O::MulLo, vec![size; 2], 1),
+            (O::MulHi, vec![size; 2], 1),
+            (O::MulAdd, vec![size; 3], 1),
+        ] {
             let patterns = [Pattern::Carry, Pattern::Ones, Pattern::Random, Pattern::Runs];
-            let cases = patterns.into_iter().zip(0..).map(|(pattern, seed)| conformance::OperationCase {
-                operation,
-                bits: vec![2 * bits, bits],
-                lanes: vec![lanes, 1],
-                pattern,
-                seed,
+            let cases = patterns.into_iter().zip(0..).map(|(pattern, seed)| {
+                let mut each = vec![lanes; bits.len()];
+                each[common] = 1;
+                conformance::OperationCase { operation, bits: bits.clone(), lanes: each, pattern, seed }
             });
             cases_conform_by(session, operation, "tensor-common", cases.collect());
         }
@@ -394,7 +400,6 @@ fn common_numbers_conform(session: &Session, sizes: &[usize], lanes: usize) {
 fn simulator_computes_residues_on_tensor_cores() {
     tensor_residues_conform(&sim(), &[1], &[], 2);
     common_residues_conform(&sim(), &[1024, 1280], 500);
-    common_numbers_conform(&sim(), &[1024, 1280], 100);
 }
 
 #[test]
@@ -409,7 +414,19 @@ fn gpu_computes_residues_on_tensor_cores() {
         for (bits, lanes) in [(1000, 300), (2048, 150), (2100, 5), (3072, 70), (4096, 5), (6000, 5), (8192, 3)] {
             operation_conforms_by(&session, Operation::PowMod, "tensor-common", bits, lanes);
         }
-        common_numbers_conform(&session, &[1024, 1280, 2048, 2304, 3072, 4096, 5120, 6912, 8192], 1000);
+    }
+}
+
+#[test]
+fn simulator_computes_with_one_number_for_all_lanes() {
+    common_numbers_conform(&sim(), &[1024, 1280], 100);
+}
+
+#[test]
+fn gpu_computes_with_one_number_for_all_lanes() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability == 90 {
+        common_numbers_conform(&session, &[1024, 1280, 2048, 2304, 3072, 4096, 5120, 6912, 8192], 400);
     }
 }
 

@@ -482,3 +482,54 @@ fn multiplied(operation: Operation, bits: &[usize], operands: &[&[BigUint]]) -> 
     let results = [shape.results()[0].div_ceil(32)];
     run_plain(&*spec, &numbers, &results, operands[0].len()).results.remove(0)
 }
+
+/// Matrix products of a division and of a product of 64 lanes, and instructions and waits for a bank of one more.
+#[test]
+fn costs_of_divisions_and_products() {
+    let counted = |operation: Operation, bits: [usize; 2]| {
+        let number = |bits: usize| (BigUint::from(1_u32) << bits) - 12_345_u32;
+        // Whole blocks of warpgroups, of which each takes one or two turns.
+        let turns = |lanes: usize, turns: u32| {
+            let a = vec![number(bits[0]) >> 1_u32; lanes];
+            let b = [number(bits[1])];
+            let operands: [&[BigUint]; 2] = [&a, &b];
+            let shapes = [Shape::new(lanes, bits[0]), Shape::new(1, bits[1])];
+            let shape = OperationShape::new(operation, &shapes).unwrap();
+            let settings = Settings { products: Some(turns), ..Settings::default() };
+            let spec = algorithm(operation, NAME).spec(shape, &settings, Abilities::of(90)).unwrap();
+            let numbers: Vec<_> = shape.operands().iter().copied().zip(operands).collect();
+            let results: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
+            if operation == Operation::Mul {
+                run_plain(&*spec, &numbers, &results, lanes).counters
+            } else {
+                run(&*spec, &numbers, &results[..results.len() - 1], lanes).counters
+            }
+        };
+        let warpgroups = if operation == Operation::Mul { 4 } else { 3 };
+        let [twice, once] = [turns(128 * warpgroups, 2), turns(64 * warpgroups, 2)];
+        let of = |counters: &Counters| {
+            let [all, few] = [128, 16].map(|columns| counters.op(Op::Wgmma(columns)).warps);
+            let waits = counters.shared_wavefronts() - counters.minimum_shared_wavefronts();
+            [all, few, counters.instructions().warps, waits]
+        };
+        let [twice, once] = [twice, once].map(|it| of(&it));
+        std::array::from_fn::<_, 4, _>(|i| (twice[i] - once[i]) / (4 * warpgroups as u64))
+    };
+    let divisions = [[2048, 1024], [2560, 1280], [4096, 2048], [8192, 4096]];
+    let found = divisions.map(|bits| counted(Operation::DivRem, bits));
+    let tiles = |bits: usize| bits.div_ceil(1024) as u64;
+    for (found, [_, bits]) in found.iter().zip(divisions) {
+        let s = tiles(bits);
+        let filled = if bits % 1024 == 0 { 4 * s + 1 } else { 0 };
+        assert_eq!(found[..2], [4 * s * (s + 1) + s, 4 * s + filled], "{bits} bits");
+    }
+    let products = [[1024, 1024], [2048, 2048], [1024, 2048], [4096, 4096]];
+    let of_products = products.map(|bits| counted(Operation::Mul, bits));
+    for (found, bits) in of_products.iter().zip(products) {
+        let [s, t] = bits.map(tiles);
+        assert_eq!(found[..2], [4 * s * (t + 1), 0], "{bits:?} bits");
+    }
+    let others = |found: &[u64; 4]| [found[2], found[3]];
+    assert_eq!(found.each_ref().map(others), [[961, 0], [1745, 0], [1758, 0], [4048, 0]]);
+    assert_eq!(of_products.each_ref().map(others), [[560, 0], [1074, 0], [786, 0], [2784, 0]]);
+}

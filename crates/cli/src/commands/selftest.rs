@@ -65,7 +65,8 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
     let mut total = 0;
     console::report(&format!("{}\n", session.engine().name))?;
     let most = if session.engine().kind == EngineKind::Sim { SIMULATED_BITS } else { usize::MAX };
-    for &operation in Operation::ALL {
+    let operations = if args.operation.is_empty() { Operation::ALL } else { &args.operation };
+    for &operation in operations {
         let widths = if operation == Operation::Mul { WIDTHS } else { OTHER_WIDTHS };
         for algorithm in session.algorithms(operation) {
             let mut passed = 0;

@@ -32,7 +32,7 @@ const BELOW: u32 = 2;
 
 /// Parameters of the kernel. Parameters of its launch: `x`, `d`, the reciprocal, `q` if it is asked for, `r`, statuses, lanes.
 #[derive(Clone, Debug)]
-struct Quotients {
+struct Divided {
     layout: Layout,
     /// How many times 64 lanes a warpgroup divides.
     turns: u32,
@@ -41,26 +41,45 @@ struct Quotients {
     has_quotients: bool,
 }
 
-/// Limbs of the dividends.
-pub(super) fn dividend_limbs(shape: OperationShape) -> u32 {
-    let limbs = |i: usize| shape.operands()[i].limbs();
-    match shape.operation {
-        Operation::MulMod => limbs(0) + limbs(1),
-        Operation::SqrMod => 2 * limbs(0),
-        _ => limbs(0),
+/// What is divided.
+enum Dividend {
+    Operand,
+    Product,
+    Square,
+}
+
+impl Dividend {
+    fn of(operation: Operation) -> Self {
+        if operation == Operation::MulMod {
+            Self::Product
+        } else if operation == Operation::SqrMod {
+            Self::Square
+        } else {
+            Self::Operand
+        }
     }
 }
 
-/// Quotients and remainders, remainders, products modulo a number.
+/// Limbs of the dividends.
+pub(super) fn dividend_limbs(shape: OperationShape) -> u32 {
+    let limbs = |i: usize| shape.operands()[i].limbs();
+    match Dividend::of(shape.operation) {
+        Dividend::Operand => limbs(0),
+        Dividend::Product => limbs(0) + limbs(1),
+        Dividend::Square => 2 * limbs(0),
+    }
+}
+
+/// The steps of quotients and remainders, of one of them, and of products modulo a number.
 pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilities: Abilities) -> Box<dyn Spec> {
     let mut steps = Steps::new(shape, LongSettings::default(), abilities).of_common();
     let last = shape.operands().len() - 1;
     let divisor = steps.operand(last);
     let limbs = divisor.limbs;
-    let dividend = match shape.operation {
-        Operation::MulMod => steps.product(steps.operand(0), steps.operand(1)),
-        Operation::SqrMod => steps.product(steps.operand(0), steps.operand(0)),
-        _ => steps.operand(0),
+    let dividend = match Dividend::of(shape.operation) {
+        Dividend::Operand => steps.operand(0),
+        Dividend::Product => steps.product(steps.operand(0), steps.operand(1)),
+        Dividend::Square => steps.product(steps.operand(0), steps.operand(0)),
     };
     let is_exact = shape.operation == Operation::DivExact;
     let has_quotients = is_exact || shape.operation == Operation::DivRem;
@@ -80,14 +99,14 @@ pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilitie
     });
     let tiles = limbs.div_ceil(TILE_LIMBS);
     let warpgroups = if tiles <= SHORT_TILES { 3 } else { 2 };
-    let quotients = Quotients {
+    let divided = Divided {
         layout: Layout { limbs, warpgroups, purpose: Purpose::Division },
         turns: settings.turns.unwrap_or(2).clamp(1, 32),
         dividend: dividend.limbs,
         has_quotients,
     };
     steps.only_where(usual, |steps| {
-        steps.push(Box::new(quotients), [dividend, divisor, reciprocal].into_iter().chain(results.clone()));
+        steps.push(Box::new(divided), [dividend, divisor, reciprocal].into_iter().chain(results.clone()));
     });
     steps.only_where(short, |steps| {
         let layout = steps.short_layout(limbs, ROW_LIMBS);
@@ -103,7 +122,7 @@ pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilitie
     steps.finish()
 }
 
-impl Quotients {
+impl Divided {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let names = [&["x", "d", "reciprocal"][..], &["q", "r", "status"][usize::from(!self.has_quotients)..]].concat();
         let (mut b, ports) = entry.open(&self.name(), Glue::None, &names, false);
@@ -166,7 +185,7 @@ impl Quotients {
     }
 }
 
-impl Spec for Quotients {
+impl Spec for Divided {
     fn name(&self) -> String {
         let Layout { limbs, warpgroups, .. } = self.layout;
         let results = if self.has_quotients { "div_rem" } else { "rem" };

@@ -73,10 +73,14 @@ pub(super) const MONTGOMERY: Algorithm = Algorithm {
     recipe: &On(
         warpgroup::GPUS,
         With::<CommonSettings> {
-            spec: |shape, settings, abilities| match shape.operation {
-                Operation::PowMod => Box::new(power(shape)),
-                operation if has_dividends(operation) => division::division(shape, *settings, abilities),
-                _ => Box::new(residue(shape, *settings)),
+            spec: |shape, settings, abilities| {
+                if shape.operation == Operation::PowMod {
+                    Box::new(power(shape))
+                } else if has_dividends(shape.operation) {
+                    division::division(shape, *settings, abilities)
+                } else {
+                    Box::new(residue(shape, *settings))
+                }
             },
             candidates: |shape| candidates::common(shape.operation),
         },

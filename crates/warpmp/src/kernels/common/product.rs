@@ -67,7 +67,7 @@ fn fits(shape: OperationShape) -> bool {
         && limbs[..2].iter().all(|it| LIMBS.contains(it))
         && limbs.iter().all(in_parts)
         && limbs.get(2).is_none_or(|&it| it <= limbs[0] + limbs[1])
-        && shape.results()[0] % (32 * OWN_LIMBS) == 0
+        && shape.results()[0].is_multiple_of(32 * OWN_LIMBS)
 }
 
 impl Product {
