@@ -50,13 +50,13 @@ pub(super) struct Divider<'p> {
 }
 
 /// The rows of the thread's two lanes.
-pub(super) struct Lanes {
+pub(super) struct Rows {
     pub(super) dividends: [R64; ROWS],
     /// None: no quotient is asked for.
     pub(super) quotients: Option<[R64; ROWS]>,
     pub(super) remainders: [R64; ROWS],
     /// Does the launch have these lanes?
-    pub(super) exists: [Pred; ROWS],
+    pub(super) exist: [Pred; ROWS],
 }
 
 /// What a row has besides its tiles.
@@ -69,12 +69,12 @@ struct Head {
 
 impl Divider<'_> {
     /// Divides the numbers in these rows.
-    pub(super) fn divide(&self, b: &mut Builder, lanes: &Lanes) {
+    pub(super) fn divide(&self, b: &mut Builder, rows: &Rows) {
         b.section("load");
-        let heads = lanes.dividends.map(|row| self.head(b, row));
-        let [dividends, remainders] = [lanes.dividends, lanes.remainders].map(|rows| self.place.own_parts(b, rows));
-        let quotients = lanes.quotients.map(|rows| self.place.own_parts(b, rows));
-        let rows = &Lanes { dividends, quotients, remainders, exists: lanes.exists };
+        let heads = rows.dividends.map(|row| self.head(b, row));
+        let [dividends, remainders] = [rows.dividends, rows.remainders].map(|rows| self.place.own_parts(b, rows));
+        let quotients = rows.quotients.map(|rows| self.place.own_parts(b, rows));
+        let rows = &Rows { dividends, quotients, remainders, exist: rows.exist };
         self.put_upper(b, rows);
         self.place.clear(b);
         let highest = self.quotient(b, rows, &heads);
@@ -115,7 +115,7 @@ impl Divider<'_> {
     }
 
     /// The rows from limb `L` on.
-    fn upper_rows(&self, b: &mut Builder, rows: &Lanes) -> [R64; ROWS] {
+    fn upper_rows(&self, b: &mut Builder, rows: &Rows) -> [R64; ROWS] {
         rows.dividends.map(|row| b.add64(row, u64::from(4 * self.limbs())))
     }
 
@@ -147,14 +147,14 @@ impl Divider<'_> {
     }
 
     /// Sets the tiles to `Y`, at their top.
-    fn put_upper(&self, b: &mut Builder, rows: &Lanes) {
+    fn put_upper(&self, b: &mut Builder, rows: &Rows) {
         let from = self.upper_rows(b, rows);
         let span = self.upper(self.place.layout.gap());
         self.place.put_all(b, |b, tile, limbs| self.place.load_up(b, from, (tile, span), self.distance, limbs));
     }
 
     /// Sets the tiles to those of `q̂`, and stores it if asked for. Its limb above the tiles, the lowest of four lanes knows.
-    fn quotient(&self, b: &mut Builder, rows: &Lanes, heads: &[Head; ROWS]) -> [R32; ROWS] {
+    fn quotient(&self, b: &mut Builder, rows: &Rows, heads: &[Head; ROWS]) -> [R32; ROWS] {
         b.section("quotient");
         let entering: [R32; ROWS] = [0, 0].map(|_| b.copy(0));
         let column = b.copy(0);
@@ -180,7 +180,7 @@ impl Divider<'_> {
             }
         }
         if let Some(quotients) = rows.quotients {
-            self.store_above(b, quotients, highest, rows.exists);
+            self.store_above(b, quotients, highest, rows.exist);
         }
         highest
     }
@@ -189,7 +189,7 @@ impl Divider<'_> {
     fn quotient_tile(
         &self,
         b: &mut Builder,
-        rows: &Lanes,
+        rows: &Rows,
         column: R32,
         (heads, entering): (&[Head; ROWS], [R32; ROWS]),
         is_first: bool,
@@ -218,7 +218,7 @@ impl Divider<'_> {
         let limbs = place.limbs_of_sums(b, Some(&addend), entering);
         place.put(b, column, &limbs);
         if let Some(quotients) = rows.quotients {
-            place.store(b, quotients, (column, self.whole()), &limbs, rows.exists);
+            place.store(b, quotients, (column, self.whole()), &limbs, rows.exist);
         }
     }
 
@@ -254,7 +254,7 @@ impl Divider<'_> {
     }
 
     /// Stores the remainders by this quotient. Their signs: all ones where they are negative, else 0, in one of four lanes; 0 in the others.
-    fn remainder(&self, b: &mut Builder, rows: &Lanes, highest: [R32; ROWS]) -> [R32; ROWS] {
+    fn remainder(&self, b: &mut Builder, rows: &Rows, highest: [R32; ROWS]) -> [R32; ROWS] {
         b.section("remainder");
         let entering: [R32; ROWS] = [0, 0].map(|_| b.copy(0));
         let column = b.copy(0);
@@ -271,7 +271,7 @@ impl Divider<'_> {
     }
 
     /// Computes tile `column` of the remainder, and stores it. The last one comes with the sums of the limb above the tiles.
-    fn remainder_tile(&self, b: &mut Builder, rows: &Lanes, column: R32, entering: [R32; ROWS], is_last: bool) -> Own {
+    fn remainder_tile(&self, b: &mut Builder, rows: &Rows, column: R32, entering: [R32; ROWS], is_last: bool) -> Own {
         let place = self.place;
         let layout = place.layout;
         let lower = own(b);
@@ -284,7 +284,7 @@ impl Divider<'_> {
         let complement = lower.map(|row| row.into_iter().map(|word| b.xor(word, u32::MAX)).collect());
         let limbs = place.limbs_of_sums(b, Some(&complement), entering);
         let limbs = limbs.map(|row| row.into_iter().map(|word| b.xor(word, u32::MAX)).collect());
-        place.store(b, rows.remainders, (column, self.short()), &limbs, rows.exists);
+        place.store(b, rows.remainders, (column, self.short()), &limbs, rows.exist);
         limbs
     }
 
@@ -292,7 +292,7 @@ impl Divider<'_> {
     fn signs(
         &self,
         b: &mut Builder,
-        rows: &Lanes,
+        rows: &Rows,
         (last, leaving, highest): (&Own, [R32; ROWS], [R32; ROWS]),
     ) -> [R32; ROWS] {
         let place = self.place;
@@ -323,14 +323,14 @@ impl Divider<'_> {
     }
 
     /// Adds the divisor to remainders that are negative, and subtracts 1 from their quotients.
-    fn correct(&self, b: &mut Builder, rows: &Lanes, signs: [R32; ROWS], highest: [R32; ROWS]) {
+    fn correct(&self, b: &mut Builder, rows: &Rows, signs: [R32; ROWS], highest: [R32; ROWS]) {
         b.section("correction");
         let quad = b.and(self.place.lane, 32 - QUAD);
         let source = b.add(quad, self.sign_member());
         for row in 0..ROWS {
             let sign = b.shuffle(Shuffle::Idx, signs[row], source, 32);
             let negative = b.compare(Cmp::Ne, sign, 0);
-            let corrects = b.and_pred(negative, rows.exists[row]);
+            let corrects = b.and_pred(negative, rows.exist[row]);
             self.add_divisor(b, rows.remainders[row], corrects);
             if let Some(quotients) = rows.quotients {
                 self.decrease(b, (quotients[row], row), corrects, highest[row]);

@@ -11,16 +11,16 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Entry, Geometry, Ports, Stage};
+use warpmp_launch::{Entry, Ports, Stage};
 
-use super::divider::{Divider, Lanes};
+use super::divider::{Divider, Rows};
 use super::layout::{Layout, Purpose};
 use super::matrices::Constant;
-use super::tile::{GROUP_LANES, NEXT_ROW, Place};
+use super::tile::Place;
+use super::turns::{Lanes, Turns};
 use super::{SHORT_TILES, TILE_LIMBS};
 use crate::kernels::long::{Line, Number, Source, Steps, exact_quotient, quotient_of_short};
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::warpgroup::THREADS;
 use crate::kernels::{Abilities, CommonSettings, LongSettings, OperationShape, Spec};
 use crate::operation::{Operation, Status};
 
@@ -34,8 +34,7 @@ const BELOW: u32 = 2;
 #[derive(Clone, Debug)]
 struct Divided {
     layout: Layout,
-    /// How many times 64 lanes a warpgroup divides.
-    turns: u32,
+    turns: Turns,
     /// Limbs of a dividend.
     dividend: u32,
     has_quotients: bool,
@@ -99,12 +98,8 @@ pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilitie
     });
     let tiles = limbs.div_ceil(TILE_LIMBS);
     let warpgroups = if tiles <= SHORT_TILES { 3 } else { 2 };
-    let divided = Divided {
-        layout: Layout { limbs, warpgroups, purpose: Purpose::Division },
-        turns: settings.turns.unwrap_or(2).clamp(1, 32),
-        dividend: dividend.limbs,
-        has_quotients,
-    };
+    let layout = Layout { limbs, warpgroups, purpose: Purpose::Division };
+    let divided = Divided { layout, turns: Turns::new(layout, settings), dividend: dividend.limbs, has_quotients };
     steps.only_where(usual, |steps| {
         steps.push(Box::new(divided), [dividend, divisor, reciprocal].into_iter().chain(results.clone()));
     });
@@ -145,56 +140,44 @@ impl Divided {
         let below: Vec<R32> =
             (0..=BELOW).map(|i| b.load_global(Space::Global, Vector::V1, reciprocal, 4 * i)[0]).collect();
         let lowest = [0, 1].map(|i| b.funnel_right(below[i], below[i + 1], distance));
-        let group = b.shr(thread, THREADS.ilog2());
-        let block = b.special(Special::Ctaid);
-        let group = b.mad_lo(block, self.turns * layout.warpgroups, group);
-        let start = b.mul_lo(group, GROUP_LANES);
-        let end = b.add(start, self.turns * layout.warpgroups * GROUP_LANES);
-        let end = b.min(end, ports.lanes);
+        let [start, end] = self.turns.begin(b, thread, ports.lanes);
         let inverse = Constant { row: reciprocal, limbs: layout.limbs, down: Some((BELOW, distance)) };
         layout.write_matrices(b, thread, place.shared, Constant::row(divisor, layout.limbs), Some(inverse));
         b.proxy_fence();
         b.barrier();
         let divider = Divider { place: &place, dividend: self.dividend, distance, lowest };
-        let last = b.sub(ports.lanes, 1);
         let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
         b.while_(has_lanes, |b| {
-            let lane = place.first_lane(b, start);
-            let lanes = [lane, b.add(lane, NEXT_ROW)];
-            let exists = lanes.map(|lane| b.compare(Cmp::Lt, lane, ports.lanes));
-            // In the place of lanes that the launch does not have its last lane is read.
-            let lanes = lanes.map(|lane| b.min(lane, last));
+            let lanes = Lanes::new(b, &place, start, ports.lanes);
             let mut results = ports.addresses[3..].iter().copied();
             let mut rows = |b: &mut Builder, limbs: u32| {
                 let first = results.next().expect("there is an address for each result");
-                lanes.map(|lane| b.mad_wide(lane, 4 * limbs, first))
+                lanes.numbers.map(|lane| b.mad_wide(lane, 4 * limbs, first))
             };
             let quotients = self.has_quotients.then(|| rows(b, self.dividend));
             let remainders = rows(b, layout.limbs);
             let statuses = rows(b, 1);
-            let dividends = lanes.map(|lane| b.mad_wide(lane, 4 * self.dividend, dividends));
-            divider.divide(b, &Lanes { dividends, quotients, remainders, exists });
+            let dividends = lanes.numbers.map(|lane| b.mad_wide(lane, 4 * self.dividend, dividends));
+            divider.divide(b, &Rows { dividends, quotients, remainders, exist: lanes.exist });
             b.section("status");
             let fine = b.copy(Status::Fine.code());
-            for (exists, to) in exists.into_iter().zip(statuses) {
+            for (exists, to) in lanes.exist.into_iter().zip(statuses) {
                 let first = b.and_pred(place.is_lowest, exists);
                 b.guarded(first, true, |g| g.store_global(Space::Global, &[fine], to, 0));
             }
-            b.increase(start, layout.warpgroups * GROUP_LANES);
+            b.increase(start, self.turns.stride());
         });
     }
 }
 
 impl Spec for Divided {
     fn name(&self) -> String {
-        let Layout { limbs, warpgroups, .. } = self.layout;
+        let limbs = self.layout.limbs;
         let results = if self.has_quotients { "div_rem" } else { "rem" };
-        format!("{results}_common_{}_{limbs}_w{warpgroups}_t{}", self.dividend, self.turns)
+        format!("{results}_common_{}_{limbs}{}", self.dividend, self.turns.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let lanes = GROUP_LANES * self.layout.warpgroups * self.turns;
-        let geometry = Geometry::new(self.layout.threads(), lanes).with_shared(self.layout.bytes());
-        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+        vec![Stage::new(self.turns.geometry(), |entry| self.kernel(entry))]
     }
 }

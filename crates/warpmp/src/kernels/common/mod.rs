@@ -5,6 +5,7 @@
 //! matrices.rs   the matrices of the modulus or divisor and of its inverse
 //! tile.rs       matrix products of tiles, and limbs of their sums
 //! rows.rs       tiles of rows in global memory
+//! turns.rs      the lanes of a warpgroup
 //! reducer.rs    Montgomery's reduction
 //! reduction.rs  its kernel
 //! status.rs     its faults: the modulus is even or zero, a number is not below it
@@ -31,6 +32,7 @@ mod reduction;
 mod rows;
 mod status;
 mod tile;
+mod turns;
 
 use warpmp_launch::{Binding, Layout as LaneLayout, Part, Sequence};
 
@@ -46,6 +48,7 @@ use layout::{Layout, OWN_LIMBS, Purpose, TILE_LIMBS};
 use power::Power;
 use reduction::Reduction;
 use status::Checked;
+use turns::Turns;
 
 pub(super) use product::ALGORITHM as PRODUCT;
 
@@ -165,7 +168,7 @@ fn residue(shape: OperationShape, settings: CommonSettings) -> Sequence {
     let is_product = matches!(shape.operation, O::MontMul | O::MontSqr);
     let reduction = Reduction {
         layout,
-        turns: settings.turns.unwrap_or(2).clamp(1, 32),
+        turns: Turns::new(layout, settings),
         is_double: shape.operation != O::FromMont,
         checked: if is_product { Checked::Factors(factors.clone()) } else { Checked::Itself },
     };

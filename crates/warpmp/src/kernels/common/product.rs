@@ -9,14 +9,15 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
-use warpmp_launch::{Entry, Geometry, Ports, Stage};
+use warpmp_launch::{Entry, Ports, Stage};
 
 use super::LIMBS;
 use super::layout::{Layout, MATRICES_BYTES, OWN_LIMBS, Purpose, TILE_LIMBS};
 use super::matrices::Constant;
 use super::rows::Span;
-use super::tile::{GROUP_LANES, NEXT_ROW, Place, ROWS, own};
-use crate::kernels::warpgroup::{self, THREADS};
+use super::tile::{Place, ROWS, own};
+use super::turns::{Lanes, Turns};
+use crate::kernels::warpgroup;
 use crate::kernels::{Algorithm, CommonSettings, On, OperationShape, Order, Spec, With, candidates};
 use crate::operation::Operation;
 
@@ -30,8 +31,7 @@ const MOST_BYTES: u32 = 192 << 10;
 #[derive(Clone, Debug)]
 struct Product {
     layout: Layout,
-    /// How many times 64 lanes a warpgroup multiplies.
-    turns: u32,
+    turns: Turns,
     /// Limbs of the numbers.
     numbers: u32,
     /// Limbs of an addend.
@@ -77,10 +77,11 @@ impl Product {
         let results = shape.results()[0] / 32;
         let layout = |warpgroups: u32| Layout { limbs: factor, warpgroups, purpose: Purpose::Product(numbers) };
         let warpgroups = (1..=MOST_WARPGROUPS).rev().find(|&it| layout(it).bytes() <= MOST_BYTES).unwrap_or(1);
+        let layout = layout(warpgroups);
         let gap = if shape.operation == Operation::MulHi { numbers + factor - results } else { 0 };
         Self {
-            layout: layout(warpgroups),
-            turns: settings.turns.unwrap_or(2).clamp(1, 32),
+            layout,
+            turns: Turns::new(layout, settings),
             numbers,
             addend: limbs.get(2).copied(),
             result: Span { gap, limbs: results, tiles: (gap + results).div_ceil(TILE_LIMBS) },
@@ -102,26 +103,16 @@ impl Product {
         // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
         let zero = b.shr(ports.lanes, 31);
         let place = Place::new(b, layout, (thread, zero));
-        let group = b.shr(thread, THREADS.ilog2());
-        let block = b.special(Special::Ctaid);
-        let group = b.mad_lo(block, self.turns * layout.warpgroups, group);
-        let start = b.mul_lo(group, GROUP_LANES);
-        let end = b.add(start, self.turns * layout.warpgroups * GROUP_LANES);
-        let end = b.min(end, ports.lanes);
+        let [start, end] = self.turns.begin(b, thread, ports.lanes);
         layout.write_matrices(b, thread, place.shared, Constant::row(ports.addresses[1], layout.limbs), None);
         b.proxy_fence();
         b.barrier();
-        let last = b.sub(ports.lanes, 1);
         let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
         b.while_(has_lanes, |b| {
             b.section("load");
-            let lane = place.first_lane(b, start);
-            let lanes = [lane, b.add(lane, NEXT_ROW)];
-            let exists = lanes.map(|lane| b.compare(Cmp::Lt, lane, ports.lanes));
-            // In the place of lanes that the launch does not have its last lane is read.
-            let lanes = lanes.map(|lane| b.min(lane, last));
+            let lanes = Lanes::new(b, &place, start, ports.lanes);
             let rows = |b: &mut Builder, i: usize, limbs: u32| {
-                let rows = lanes.map(|lane| b.mad_wide(lane, 4 * limbs, ports.addresses[i]));
+                let rows = lanes.numbers.map(|lane| b.mad_wide(lane, 4 * limbs, ports.addresses[i]));
                 place.own_parts(b, rows)
             };
             let numbers = rows(b, 0, self.numbers);
@@ -141,11 +132,11 @@ impl Product {
                 });
                 self.sums(b, &place, column);
                 let limbs = place.limbs_of_sums(b, addend.as_ref(), entering);
-                place.store(b, results, (column, self.result), &limbs, exists);
+                place.store(b, results, (column, self.result), &limbs, lanes.exist);
                 b.increase(column, 1);
                 b.compare(Cmp::Lt, column, self.result.tiles)
             });
-            b.increase(start, layout.warpgroups * GROUP_LANES);
+            b.increase(start, self.turns.stride());
         });
     }
 
@@ -166,7 +157,7 @@ impl Product {
 
 impl Spec for Product {
     fn name(&self) -> String {
-        let Layout { limbs, warpgroups, .. } = self.layout;
+        let limbs = self.layout.limbs;
         let addend = self.addend.map_or(String::new(), |limbs| format!("_plus_{limbs}"));
         let Span { gap, limbs: results, .. } = self.result;
         let part = if gap + results < self.numbers + limbs || gap > 0 {
@@ -174,12 +165,10 @@ impl Spec for Product {
         } else {
             String::new()
         };
-        format!("mul_common_{}_{limbs}{addend}{part}_w{warpgroups}_t{}", self.numbers, self.turns)
+        format!("mul_common_{}_{limbs}{addend}{part}{}", self.numbers, self.turns.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let lanes = GROUP_LANES * self.layout.warpgroups * self.turns;
-        let geometry = Geometry::new(self.layout.threads(), lanes).with_shared(self.layout.bytes());
-        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+        vec![Stage::new(self.turns.geometry(), |entry| self.kernel(entry))]
     }
 }

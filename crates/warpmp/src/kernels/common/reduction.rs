@@ -8,23 +8,22 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Entry, Geometry, Ports, Stage};
+use warpmp_launch::{Entry, Ports, Stage};
 
 use super::layout::Layout;
 use super::matrices::Constant;
 use super::reducer::{Numbers, Reducer, Target};
 use super::status::{COMPARED, Checked};
-use super::tile::{GROUP_LANES, NEXT_ROW, Place, ROWS};
+use super::tile::{NEXT_ROW, Place, ROWS};
+use super::turns::Turns;
 use crate::kernels::Spec;
-use crate::kernels::warpgroup::THREADS;
 use crate::operation::Status;
 
 /// Parameters of the kernel. Parameters of its launch: the rows, `m`, its inverse, the result, statuses, lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Reduction {
     pub(super) layout: Layout,
-    /// How many times 64 lanes a warpgroup reduces.
-    pub(super) turns: u32,
+    pub(super) turns: Turns,
     /// Does `t` have an upper half?
     pub(super) is_double: bool,
     pub(super) checked: Checked,
@@ -59,12 +58,7 @@ impl Reduction {
         // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
         let zero = b.shr(ports.lanes, 31);
         let place = Place::new(b, layout, (thread, zero));
-        let group = b.shr(place.thread, THREADS.ilog2());
-        let block = b.special(Special::Ctaid);
-        let group = b.mad_lo(block, self.turns * layout.warpgroups, group);
-        let start = b.mul_lo(group, GROUP_LANES);
-        let end = b.add(start, self.turns * layout.warpgroups * GROUP_LANES);
-        let end = b.min(end, ports.lanes);
+        let [start, end] = self.turns.begin(b, thread, ports.lanes);
         let reducer = Reducer { place: &place, is_double: self.is_double };
         let turn = Turn {
             lane: place.first_lane(b, start),
@@ -84,9 +78,8 @@ impl Reduction {
             let statuses = self.statuses(b, ports, &place, &turn, of_modulus);
             let negative = reducer.reduce(b, &turn.numbers);
             let lane = b.copy(turn.lane);
-            let stride = layout.warpgroups * GROUP_LANES;
-            b.increase(start, stride);
-            b.increase(turn.lane, stride);
+            b.increase(start, self.turns.stride());
+            b.increase(turn.lane, self.turns.stride());
             self.begin(b, ports, &reducer, &turn);
             self.finish(b, ports, &reducer, lane, negative, statuses);
         });
@@ -141,17 +134,15 @@ impl Reduction {
 
 impl Spec for Reduction {
     fn name(&self) -> String {
-        let Layout { limbs, warpgroups, .. } = self.layout;
+        let limbs = self.layout.limbs;
         let checked: String = match &self.checked {
             Checked::Itself => (if self.is_double { "_double" } else { "" }).into(),
             Checked::Factors(factors) => factors.iter().map(|it| it.name()).collect(),
         };
-        format!("reduction_{limbs}{checked}_w{warpgroups}_t{}", self.turns)
+        format!("reduction_{limbs}{checked}{}", self.turns.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let lanes = GROUP_LANES * self.layout.warpgroups * self.turns;
-        let geometry = Geometry::new(self.layout.threads(), lanes).with_shared(self.layout.bytes());
-        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+        vec![Stage::new(self.turns.geometry(), |entry| self.kernel(entry))]
     }
 }
