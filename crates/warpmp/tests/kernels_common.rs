@@ -173,6 +173,12 @@ fn what_it_takes() {
     assert!(!fits(Operation::MontSqr, &[1024, 2048], &[5, 1]));
     assert!(!fits(Operation::MontMul, &[2048; 3], &[1; 3]));
     assert!(!fits(Operation::Redc, &[4096, 2048], &[1, 1]));
+    assert!(fits(Operation::MulMod, &[256, 1024, 1024], &[5, 5, 1]));
+    // Factors that are both short, a dividend no longer than the divisor or more than twice as long.
+    assert!(!fits(Operation::MulMod, &[640, 640, 1024], &[5, 5, 1]));
+    assert!(!fits(Operation::DivRem, &[1024, 1024], &[5, 1]));
+    assert!(!fits(Operation::DivRem, &[2304, 1024], &[5, 1]));
+    assert!(!fits(Operation::DivRem, &[2048, 1024], &[5, 5]));
     assert!(fits(Operation::PowMod, &[2048; 3], &[5, 5, 1]));
     assert!(fits(Operation::PowMod, &[3, 9000, 993], &[5, 1, 1]));
     assert!(!fits(Operation::PowMod, &[2048; 3], &[5, 5, 5]));

@@ -107,6 +107,8 @@ fn fits(shape: OperationShape) -> bool {
             && LIMBS.contains(&limbs)
             && (limbs + 1..=2 * limbs).contains(&dividend)
             && [limbs, dividend].iter().all(|it| it.is_multiple_of(OWN_LIMBS))
+            // A product of short factors has limbs more, which are zero.
+            && others.iter().any(|it| LIMBS.start() <= &it.limbs())
             && others.iter().any(|it| !it.common);
     }
     let length = if shape.operation == O::Redc { 2 * limbs } else { limbs };
