@@ -120,15 +120,15 @@ impl Divider<'_> {
     }
 
     fn head(&self, b: &mut Builder, row: R64) -> Head {
-        let limbs_of_divisor = self.limbs();
+        let length = self.limbs();
         let pair = |b: &mut Builder, end: u32| b.load_global(Space::Global, Vector::V2, row, 4 * (end - 2));
-        let below = pair(b, limbs_of_divisor);
+        let below = pair(b, length);
         let first = b.funnel_left(below[0], below[1], self.distance);
         let reciprocal =
-            b.load_shared(Vector::V1, self.place.shared, self.place.layout.inverse() + 4 * (limbs_of_divisor - 1))[0];
+            b.load_shared(Vector::V1, self.place.shared, self.place.layout.inverse() + 4 * (length - 1))[0];
         let mut limbs = vec![b.mul_hi(first, reciprocal), b.copy(MARGIN)];
         let above = if self.is_long() {
-            let upper = pair(b, 2 * limbs_of_divisor);
+            let upper = pair(b, 2 * length);
             let above = b.funnel_left(upper[1], 0, self.distance);
             let highest = b.funnel_left(upper[0], upper[1], self.distance);
             limbs.extend([b.mul_hi(highest, self.lowest[1]), b.mul_hi(above, self.lowest[0])]);

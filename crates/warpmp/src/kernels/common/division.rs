@@ -10,14 +10,14 @@
 //! where it is not.
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::ir::{Bounds, Kernel, Space, Vector};
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::divider::{Divider, Rows};
 use super::layout::{Layout, Purpose};
 use super::matrices::Constant;
 use super::tile::Place;
-use super::turns::{Lanes, Turns};
+use super::turns::Turns;
 use super::{SHORT_TILES, TILE_LIMBS};
 use crate::kernels::long::{Line, Number, Source, Steps, exact_quotient, quotient_of_short};
 use crate::kernels::modular::division::{Division, Parts};
@@ -130,25 +130,20 @@ impl Divided {
         let layout = self.layout;
         b.section("setup");
         let [dividends, divisor, reciprocal] = ports.first();
-        let thread = b.special(Special::Tid);
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(ports.lanes, 31);
-        let place = Place::new(b, layout, (thread, zero));
+        let place = Place::of_thread(b, layout, ports.lanes);
         let highest = b.load_global(Space::Global, Vector::V1, divisor, 4 * (layout.limbs - 1))[0];
         let bits = b.bfind(highest);
         let distance = b.sub(31, bits);
         let below: Vec<R32> =
             (0..=BELOW).map(|i| b.load_global(Space::Global, Vector::V1, reciprocal, 4 * i)[0]).collect();
         let lowest = [0, 1].map(|i| b.funnel_right(below[i], below[i + 1], distance));
-        let [start, end] = self.turns.begin(b, thread, ports.lanes);
+        let range = self.turns.begin(b, place.thread, ports.lanes);
         let inverse = Constant { row: reciprocal, limbs: layout.limbs, down: Some((BELOW, distance)) };
-        layout.write_matrices(b, thread, place.shared, Constant::row(divisor, layout.limbs), Some(inverse));
+        layout.write_matrices(b, place.thread, place.shared, Constant::row(divisor, layout.limbs), Some(inverse));
         b.proxy_fence();
         b.barrier();
         let divider = Divider { place: &place, dividend: self.dividend, distance, lowest };
-        let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
-        b.while_(has_lanes, |b| {
-            let lanes = Lanes::new(b, &place, start, ports.lanes);
+        self.turns.each(b, &place, range, ports.lanes, |b, lanes| {
             let mut results = ports.addresses[3..].iter().copied();
             let mut rows = |b: &mut Builder, limbs: u32| {
                 let first = results.next().expect("there is an address for each result");
@@ -165,7 +160,6 @@ impl Divided {
                 let first = b.and_pred(place.is_lowest, exists);
                 b.guarded(first, true, |g| g.store_global(Space::Global, &[fine], to, 0));
             }
-            b.increase(start, self.turns.stride());
         });
     }
 }

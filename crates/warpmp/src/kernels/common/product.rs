@@ -8,7 +8,7 @@
 //! bound: that of `tile.rs`. The addend joins the digits.
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel};
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::LIMBS;
@@ -16,7 +16,7 @@ use super::layout::{Layout, MATRICES_BYTES, OWN_LIMBS, Purpose, TILE_LIMBS};
 use super::matrices::Constant;
 use super::rows::Span;
 use super::tile::{Place, ROWS, own};
-use super::turns::{Lanes, Turns};
+use super::turns::Turns;
 use crate::kernels::warpgroup;
 use crate::kernels::{Algorithm, CommonSettings, On, OperationShape, Order, Spec, With, candidates};
 use crate::operation::Operation;
@@ -99,18 +99,13 @@ impl Product {
     fn write(&self, b: &mut Builder, ports: &Ports) {
         let layout = self.layout;
         b.section("setup");
-        let thread = b.special(Special::Tid);
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(ports.lanes, 31);
-        let place = Place::new(b, layout, (thread, zero));
-        let [start, end] = self.turns.begin(b, thread, ports.lanes);
-        layout.write_matrices(b, thread, place.shared, Constant::row(ports.addresses[1], layout.limbs), None);
+        let place = Place::of_thread(b, layout, ports.lanes);
+        let range = self.turns.begin(b, place.thread, ports.lanes);
+        layout.write_matrices(b, place.thread, place.shared, Constant::row(ports.addresses[1], layout.limbs), None);
         b.proxy_fence();
         b.barrier();
-        let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
-        b.while_(has_lanes, |b| {
+        self.turns.each(b, &place, range, ports.lanes, |b, lanes| {
             b.section("load");
-            let lanes = Lanes::new(b, &place, start, ports.lanes);
             let rows = |b: &mut Builder, i: usize, limbs: u32| {
                 let rows = lanes.numbers.map(|lane| b.mad_wide(lane, 4 * limbs, ports.addresses[i]));
                 place.own_parts(b, rows)
@@ -136,7 +131,6 @@ impl Product {
                 b.increase(column, 1);
                 b.compare(Cmp::Lt, column, self.result.tiles)
             });
-            b.increase(start, self.turns.stride());
         });
     }
 

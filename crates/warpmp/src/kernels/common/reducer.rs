@@ -17,10 +17,10 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space};
+use warpmp_kernel::ir::{Cmp, Shuffle};
 
 use super::layout::{MATRICES_BYTES, OWN_LIMBS, TILE_BYTES, TILE_LIMBS};
-use super::rows::{Span, load_own};
+use super::rows::{Span, load_own, store_where};
 use super::tile::{DIGIT_GROUPS, NEXT_ROW, Own, Place, QUAD, ROWS, TILE_GROUPS, own};
 
 /// The reduction of a warpgroup's numbers, for a thread at a place.
@@ -241,9 +241,7 @@ impl Reducer<'_> {
                 let exists = target.exists[row];
                 let inside = has_limbs.map_or(exists, |it| b.and_pred(it, exists));
                 let to = b.mad_wide(tile, TILE_BYTES, to[row]);
-                for (words, i) in sum.chunks(4).zip((0..).step_by(16)) {
-                    b.guarded(inside, true, |g| g.store_global(Space::Global, words, to, i));
-                }
+                store_where(b, inside, to, &sum);
             }
             b.increase(tile, 1);
             b.compare(Cmp::Lt, tile, layout.tiles())

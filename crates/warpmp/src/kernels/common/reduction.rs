@@ -7,7 +7,7 @@
 //! registers  about 150
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::layout::Layout;
@@ -54,11 +54,8 @@ impl Reduction {
     fn write(&self, b: &mut Builder, ports: &Ports) {
         let layout = self.layout;
         b.section("setup");
-        let thread = b.special(Special::Tid);
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(ports.lanes, 31);
-        let place = Place::new(b, layout, (thread, zero));
-        let [start, end] = self.turns.begin(b, thread, ports.lanes);
+        let place = Place::of_thread(b, layout, ports.lanes);
+        let [start, end] = self.turns.begin(b, place.thread, ports.lanes);
         let reducer = Reducer { place: &place, is_double: self.is_double };
         let turn = Turn {
             lane: place.first_lane(b, start),

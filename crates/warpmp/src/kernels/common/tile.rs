@@ -11,7 +11,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Special, Vector};
 
 use super::layout::{CORE_BYTES, Layout, MATRICES_BYTES, OWN_LIMBS, OWN_PIECES, STEPS};
 use crate::kernels::tensor::digit;
@@ -115,6 +115,14 @@ fn words_of([x, y]: &Own, step: u32) -> [R32; 4] {
 }
 
 impl Place {
+    /// The place of a thread of a launch with so many lanes.
+    pub(super) fn of_thread(b: &mut Builder, layout: Layout, lanes: R32) -> Self {
+        let thread = b.special(Special::Tid);
+        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
+        let zero = b.shr(lanes, 31);
+        Self::new(b, layout, (thread, zero))
+    }
+
     /// The place of a thread with this number. `zero` is 0, but `ptxas` does not know it.
     pub(super) fn new(b: &mut Builder, layout: Layout, (thread, zero): (R32, R32)) -> Self {
         let lane = b.and(thread, 31);

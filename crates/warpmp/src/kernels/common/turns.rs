@@ -54,11 +54,28 @@ impl Turns {
         let end = b.add(start, self.count * self.stride());
         [start, b.min(end, lanes)]
     }
+
+    /// Does something with the thread's lanes of each turn in a range that [`begin`](Self::begin) gives. The launch has `lanes`.
+    pub(super) fn each(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        [start, end]: [R32; 2],
+        lanes: R32,
+        turn: impl FnOnce(&mut Builder, &Lanes),
+    ) {
+        let has_lanes = |b: &mut Builder| b.compare(Cmp::Lt, start, end);
+        b.while_(has_lanes, |b| {
+            let own = Lanes::new(b, place, start, lanes);
+            turn(b, &own);
+            b.increase(start, self.stride());
+        });
+    }
 }
 
 impl Lanes {
     /// The lanes of the thread among the 64 from lane `start` on. The launch has `lanes`.
-    pub(super) fn new(b: &mut Builder, place: &Place, start: R32, lanes: R32) -> Self {
+    fn new(b: &mut Builder, place: &Place, start: R32, lanes: R32) -> Self {
         let last = b.sub(lanes, 1);
         let lane = place.first_lane(b, start);
         let own = [lane, b.add(lane, NEXT_ROW)];
