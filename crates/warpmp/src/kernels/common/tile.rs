@@ -312,8 +312,7 @@ impl Place {
     /// The digit of two groups of columns in row `row` of the thread's, low word and high word.
     pub(super) fn digit(&self, b: &mut Builder, sums: &[R32], row: usize) -> [R32; 2] {
         let values = [0, 1, 4, 5].map(|i| sums[i + 2 * row]);
-        let digit = digit(b, values, self.bytes, self.layout.greatest_sum());
-        b.unpack(digit).into()
+        digit(b, values, self.bytes, self.layout.greatest_sum())
     }
 
     /// The limbs of a tile from the sums of its columns, and an addend. What enters is replaced by what leaves.

@@ -35,12 +35,12 @@ pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
-pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
+pub(in crate::kernels) use operands::ending_with;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
-pub(in crate::kernels) use result::digit;
 use result::{Permuted, Target};
+pub(in crate::kernels) use result::{begin_digit, difference, digit, end_digit};
 pub(in crate::kernels) use warps::Place as WarpPlace;
 use warps::{Place, Warps};
 
@@ -59,7 +59,7 @@ pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
 const KEEPING: u32 = 3;
 
 /// How steps are written. Selections leave the pipe of multiplications to the digits.
-const STYLE: Style = Style { fence: 4, selects: true };
+const STYLE: Style = Style { fence: 8, selects: true };
 
 /// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
 const MATRIX_PRODUCTS_FROM: u32 = 80;

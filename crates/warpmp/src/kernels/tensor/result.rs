@@ -124,7 +124,7 @@ impl Layout {
                 let low = self.fold(b, place, &panel.low, parity);
                 let high = (halves == 2).then(|| {
                     let both = self.fold(b, place, &panel.both, parity);
-                    b.sub64(both, low)
+                    difference(b, both, low)
                 });
                 self.put(b, digits, block, low);
                 if let Some(high) = high {
@@ -145,7 +145,7 @@ impl Layout {
     }
 
     /// Puts a digit of the block with this number into shared memory.
-    fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: R64) {
+    fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: [R32; 2]) {
         let limb = BLOCK_LIMBS * block;
         let (to, offset) = match *digits {
             Digits::Padded([to, above]) => {
@@ -154,12 +154,11 @@ impl Layout {
             }
             Digits::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
         };
-        let (low, high) = b.unpack(digit);
-        b.store_shared(&[low, high], to, self.work + offset);
+        b.store_shared(&digit, to, self.work + offset);
     }
 
-    /// The number of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
-    pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> R64 {
+    /// The digit of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
+    pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> [R32; 2] {
         let mut values = [sums[0][0]; 4];
         for (rows, sums) in rows(self.has_entries).into_iter().zip(sums) {
             for (row, column) in rows.into_iter().zip(0..) {
@@ -328,27 +327,54 @@ impl Layout {
     }
 }
 
-/// The digit of four sums, each a byte further. No sum is above `greatest`; `bytes` are the powers of 2⁸.
-pub(in crate::kernels) fn digit(b: &mut Builder, sums: [R32; 4], bytes: [R32; 4], greatest: u64) -> R64 {
+/// The digit of four sums, each a byte further: its low word and its high word. No sum is above `greatest`; `bytes` are the powers of 2⁸.
+///
+/// The low word is a sum modulo 2³², the high word a quotient by 2³², a byte or two at a time. So no carry runs between them, and no instruction has a wide
+/// result: beside matrix products, wide ones take several times as long.
+pub(in crate::kernels) fn digit(b: &mut Builder, sums: [R32; 4], bytes: [R32; 4], greatest: u64) -> [R32; 2] {
     let [v0, v1, v2, v3] = sums;
-    let [one, byte, two, three] = bytes;
-    if u32::try_from(greatest * 257).is_ok() {
-        let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
-        let low = b.mul_wide(low, one);
-        return b.mad_wide(high, two, low);
+    let [_, byte, two, _] = bytes;
+    if u32::try_from(greatest * 257 + u64::from(u16::MAX)).is_err() {
+        let begun = begin_digit(b, [v0, v1], bytes);
+        return end_digit(b, begun, [v2, v3], bytes);
     }
-    let sum = b.mul_wide(v0, one);
-    let sum = b.mad_wide(v1, byte, sum);
-    // In order, with carries between the words: of four wide products in a sum `ptxas` makes six instructions.
-    let mut sum = <[R32; 2]>::from(b.unpack(sum));
-    for (value, weight) in [(v2, two), (v3, three)] {
-        let [low, high] = [b.register(), b.register()];
-        let mut chain = b.chain();
-        chain.mad_lo_into(low, value, weight, sum[0]);
-        chain.end_mad_hi(high, value, weight, sum[1]);
-        sum = [low, high];
-    }
-    b.pack(sum[0], sum[1])
+    let [lower, upper] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
+    let low = b.mad_lo(upper, two, lower);
+    let rest = b.shr(lower, 16);
+    let high = b.add(upper, rest);
+    [low, b.shr(high, 16)]
+}
+
+/// The first two of a digit's four sums: the low word, and what is from 2¹⁶ on.
+///
+/// bound: `⌊(v + 2⁸·w)/2¹⁶⌋ = ⌊(⌊v/2⁸⌋ + w)/2⁸⌋`, and for sums below 2³¹ there is nothing above a word.
+pub(in crate::kernels) fn begin_digit(b: &mut Builder, [v0, v1]: [R32; 2], bytes: [R32; 4]) -> [R32; 2] {
+    let low = b.mad_lo(v1, bytes[1], v0);
+    let high = b.shr(v0, 8);
+    let high = b.add(high, v1);
+    [low, b.shr(high, 8)]
+}
+
+/// The digit of the first two sums and of the others.
+pub(in crate::kernels) fn end_digit(
+    b: &mut Builder,
+    [low, high]: [R32; 2],
+    [v2, v3]: [R32; 2],
+    bytes: [R32; 4],
+) -> [R32; 2] {
+    let upper = b.mad_lo(v3, bytes[1], v2);
+    let low = b.mad_lo(upper, bytes[2], low);
+    let high = b.add(high, v2);
+    let high = b.shr(high, 8);
+    let high = b.add(high, v3);
+    [low, b.shr(high, 8)]
+}
+
+/// The difference of two digits.
+pub(in crate::kernels) fn difference(b: &mut Builder, digit: [R32; 2], less: [R32; 2]) -> [R32; 2] {
+    let [digit, less] = [digit, less].map(|[low, high]| b.pack(low, high));
+    let difference = b.sub64(digit, less);
+    b.unpack(difference).into()
 }
 
 /// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.

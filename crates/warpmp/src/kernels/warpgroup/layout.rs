@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! slots        what the warps tell each other
-//! a            a piece of zeros, the lower half, a piece of zeros, the upper half, a piece of zeros
+//! a            8 words of zeros, then the quarters, 8 words of zeros after each; twice
 //! b            the limbs, zeros to the end of the columns
-//! work         four copies of each half of a, and b; later the sums of the result, then its limbs
+//! work         the rows of b; the digits of the products of the quarters, after the rows or later; then the limbs of the result
 //! ```
 //!
-//! The next operands arrive in `a` and `b` while a product is computed. A half of `a` has whole blocks, and the upper one may be shorter. `b` has
-//! a column for each of its blocks, to a multiple of 8.
+//! The next operands arrive in the other place of `a` and in `b` while a product is computed. Quarters of `a` have whole blocks, and the last ones may
+//! be shorter. `b` has a column for each of its blocks, to a multiple of 8.
 
-use super::THREADS;
+use warpmp_kernel::build::R32;
+
+use super::{QUARTERS, THREADS};
 use crate::kernels::tensor::{BLOCK_BYTES, BLOCK_LIMBS};
 
 /// Columns, at least. [`tensor`](crate::kernels::tensor) multiplies operands of fewer columns.
@@ -19,12 +21,15 @@ const LEAST_COLUMNS: u32 = 56;
 /// Columns, at most.
 const MOST_COLUMNS: u32 = 112;
 
+/// Columns, at most, with which the sums of low blocks are kept in registers.
+const MOST_KEPT_COLUMNS: u32 = 72;
+
 /// Limbs of each operand.
 pub(super) const LIMBS: std::ops::RangeInclusive<u32> =
     BLOCK_LIMBS * (LEAST_COLUMNS - COLUMNS_STEP) + 1..=BLOCK_LIMBS * MOST_COLUMNS;
 
 /// The numbers of columns are multiples of this one: of a lane's share of the sums.
-const COLUMNS_STEP: u32 = 8;
+pub(super) const COLUMNS_STEP: u32 = 8;
 
 /// Bytes of a row of `B`, half as long as a block.
 pub(super) const ROW_BYTES: u32 = BLOCK_BYTES / 2;
@@ -32,22 +37,22 @@ pub(super) const ROW_BYTES: u32 = BLOCK_BYTES / 2;
 /// Where the carries of the warps are; before them are the words that warps hand to the next.
 pub(super) const CARRIES: u32 = 32;
 
-/// Where `a` begins.
+/// Where the places of `a` begin.
 pub(super) const A: u32 = 64;
 
-/// Bytes from the sums of a block to those of the next: a word each, and a piece of padding.
-pub(super) const BLOCK_SUMS_BYTES: u32 = 4 * BLOCK_BYTES + 16;
-
-/// Where threads finish two blocks each, there is one more piece of padding after so many blocks.
-pub(super) const PADDED_BLOCKS: u32 = 8;
+/// Bytes from the digits of a block to those of the next: a pair of words each, and a piece of padding. With it, neither lanes that put the digits of every
+/// other block nor those that fetch a piece each of neighbours wait for banks.
+pub(super) const BLOCK_DIGITS_BYTES: u32 = 8 * BLOCK_LIMBS + 16;
 
 /// The division of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Layout {
-    /// Blocks of half of `a`.
+    /// Blocks of a quarter of `a`.
     pub(super) blocks: u32,
     /// Columns of the matrix products: blocks of `b`.
     pub(super) columns: u32,
+    /// Blocks of the product.
+    pub(super) all_blocks: u32,
 }
 
 impl Layout {
@@ -55,13 +60,14 @@ impl Layout {
     pub(super) const fn of([a, b]: [u32; 2]) -> Self {
         let columns = b.div_ceil(BLOCK_LIMBS).next_multiple_of(COLUMNS_STEP);
         Self {
-            blocks: a.div_ceil(2 * BLOCK_LIMBS),
+            blocks: a.div_ceil(QUARTERS * BLOCK_LIMBS),
             columns: if columns < LEAST_COLUMNS { LEAST_COLUMNS } else { columns },
+            all_blocks: (a + b).div_ceil(BLOCK_LIMBS),
         }
     }
 
-    /// Limbs of half of `a`.
-    pub(super) const fn half(self) -> u32 {
+    /// Limbs of a quarter of `a`.
+    pub(super) const fn quarter(self) -> u32 {
         BLOCK_LIMBS * self.blocks
     }
 
@@ -71,24 +77,30 @@ impl Layout {
         if self.columns.is_multiple_of(16) { vec![self.columns] } else { vec![self.columns - 24, 24] }
     }
 
-    /// Most registers of a thread, where the assembler would take a few more and one block of threads less would fit on a multiprocessor.
-    pub(super) const fn registers(self) -> Option<u32> {
-        if self.columns == 64 { Some(80) } else { None }
+    /// Are the sums of low blocks kept in registers until all are there? With more columns registers are short: then their digits are put into
+    /// shared memory one step after the other.
+    pub(super) const fn keeps_low(self) -> bool {
+        self.columns <= MOST_KEPT_COLUMNS
     }
 
-    /// The first columns, whose sums of a low block are kept: those that have a high block, and others beside them.
+    /// The first columns, whose sums of a low block are kept: those that have a high block, to whole shares of the lanes.
     pub(super) const fn low_columns(self) -> u32 {
         self.blocks.next_multiple_of(COLUMNS_STEP)
     }
 
-    /// Blocks of the product.
-    pub(super) const fn all_blocks(self) -> u32 {
-        2 * self.blocks + self.columns
+    /// The steps before it in which the words of a step are loaded.
+    pub(super) const fn steps_ahead(self) -> u32 {
+        if self.keeps_low() { 2 } else { 1 }
+    }
+
+    /// Blocks of the product of a quarter of `a`.
+    pub(super) const fn quarter_blocks(self) -> u32 {
+        self.columns + self.blocks
     }
 
     /// Blocks of the result that a thread finishes: as many in all threads.
     pub(super) const fn own_blocks(self) -> u32 {
-        if self.all_blocks() <= THREADS { 1 } else { 2 }
+        if self.all_blocks <= THREADS { 1 } else { 2 }
     }
 
     /// Limbs of the result that a thread finishes.
@@ -96,30 +108,24 @@ impl Layout {
         BLOCK_LIMBS * self.own_blocks()
     }
 
-    /// Pieces of four words of a half of `a`, and of the zeros after it.
-    pub(super) const fn a_pieces(self) -> u32 {
-        self.half() / 4 + 1
+    /// Bytes from a quarter of `a` to the next.
+    pub(super) const fn quarter_bytes(self) -> u32 {
+        BLOCK_BYTES * (self.blocks + 1)
+    }
+
+    /// Bytes of a place of `a`.
+    pub(super) const fn a_bytes(self) -> u32 {
+        BLOCK_BYTES + QUARTERS * self.quarter_bytes()
     }
 
     /// Where `b` begins.
     pub(super) const fn b(self) -> u32 {
-        A + 16 * (1 + 2 * self.a_pieces())
+        A + 2 * self.a_bytes()
     }
 
-    /// Where the copies of `a`, the sums and the limbs of the result begin.
+    /// Where the rows of `b`, the digits and the limbs of the result begin.
     pub(super) const fn work(self) -> u32 {
         self.b() + BLOCK_BYTES * self.columns
-    }
-
-    /// Bytes of a copy of a half of `a`: 8 words of zeros, the half, 8 words of zeros, and padding that puts the
-    /// words of the four copies into different banks.
-    pub(super) const fn copy_bytes(self) -> u32 {
-        4 * (self.half().next_multiple_of(32) + 24)
-    }
-
-    /// Where the rows of `B` begin.
-    pub(super) const fn rows(self) -> u32 {
-        self.work() + 8 * self.copy_bytes()
     }
 
     /// Bytes of the rows of `B`, once.
@@ -133,25 +139,36 @@ impl Layout {
         2 * self.rows_bytes() + 64
     }
 
-    /// Where the sums of a block are, after those of the first one.
-    ///
-    /// The padding is against waits for banks. Lanes put the sums of four blocks at the same time, every other block. They fetch those of eight
-    /// blocks: neighbours, or every other block. Only fetches across the padding of [`PADDED_BLOCKS`] blocks wait.
-    pub(super) const fn sums_of(self, block: u32) -> u32 {
-        let more = if self.own_blocks() == 1 { 0 } else { 16 * (block / PADDED_BLOCKS) };
-        BLOCK_SUMS_BYTES * block + more
+    /// Are the pieces of the digits of this block in pairs exchanged? Where threads finish two blocks each, they fetch pieces of every other block at
+    /// the same time, and would wait for banks without.
+    pub(super) const fn exchanges(self, block: u32) -> bool {
+        self.own_blocks() > 1 && block / EXCHANGED_BLOCKS % 2 == 1
     }
 
-    /// Bytes of the sums of the product of half of `a`.
-    pub(super) const fn sums_bytes(self) -> u32 {
-        self.sums_of((self.columns + self.blocks).next_multiple_of(PADDED_BLOCKS))
+    /// Where a thread puts its digit of block `first + 2t + h`, `first` a multiple of 8: an address and the bytes after it. `places` are the addresses for
+    /// pieces in order and for exchanged ones.
+    pub(super) fn digit_place(self, places: [R32; 2], first: u32, h: u32) -> (R32, u32) {
+        (places[usize::from(self.exchanges(first))], self.digits() + BLOCK_DIGITS_BYTES * (first + h))
     }
 
-    /// Bytes of shared memory a block of threads. The sums take more room than the rows and the copies before them.
+    /// Where the digits begin: where the rows do, or after them.
+    pub(super) const fn digits(self) -> u32 {
+        self.work() + if self.keeps_low() { 0 } else { 2 * self.row_halves_bytes() }
+    }
+
+    /// Bytes of the digits of the product of a quarter of `a`.
+    pub(super) const fn digits_bytes(self) -> u32 {
+        BLOCK_DIGITS_BYTES * self.quarter_blocks()
+    }
+
+    /// Bytes of shared memory a block of threads. The digits take more room than the rows before them and the limbs after them.
     pub(super) const fn bytes(self) -> u32 {
-        self.work() + 2 * self.sums_bytes()
+        self.digits() + QUARTERS * self.digits_bytes()
     }
 }
+
+/// So many blocks after another, pieces of digits are exchanged if they are not before.
+pub(super) const EXCHANGED_BLOCKS: u32 = 8;
 
 const _: () = {
     let mut columns = LEAST_COLUMNS;
@@ -160,11 +177,8 @@ const _: () = {
         while a <= *LIMBS.end() {
             let layout = Layout::of([a, BLOCK_LIMBS * columns]);
             let bytes = layout.bytes();
-            assert!(
-                layout.rows() + 2 * layout.row_halves_bytes() <= bytes,
-                "sums take the room of the numbers they are of"
-            );
-            assert!(layout.work() + 4 * THREADS * layout.chunk() <= bytes, "limbs take the room of the sums");
+            assert!(layout.work() + 2 * layout.row_halves_bytes() <= bytes, "digits take the room of the rows");
+            assert!(layout.work() + 4 * THREADS * layout.chunk() <= bytes, "limbs take the room of the digits");
             assert!(layout.low_columns() <= columns, "a high block is a column's");
             a += BLOCK_LIMBS;
         }

@@ -3,20 +3,20 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less; or a part of it, see `tensor::part`
 //! requires   `385 ≤ la, lb ≤ 896`; buffers padded to whole tiles of 32 lanes; `sm_90a`
 //! launch     128 threads a block, `products` products a block, one after the other
-//! cost       `⌈la/16⌉ + 1` steps of matrix products of 64×32 by 32×`n` bytes, `n = ⌈lb/64⌉·8` columns: one product, or two where `n/8` is odd;
+//! cost       `⌈la/32⌉ + 1` steps of two matrix products of 64×32 by 32×`n` bytes, `n = ⌈lb/64⌉·8` columns, or four where `n/8` is odd;
 //!            4·(la + lb + lc) bytes of global traffic, a row more for each addend of a part; `layout.rs` has the shared memory
-//! registers  about 80 for 512 limbs, 88 for 640, 112 for 768, 128 for 896
+//! registers  about 104 for 448 limbs, 120 for 512, 128 for 576 and 640, 140 for 768, 160 for 896
 //!
-//! Digits are bytes. `a` is divided into halves. Two of the four warps multiply the lower half by `b`, two the upper half. The
-//! threads copy their operands to shared memory and arrange them (`operands`), compute all byte columns of both products by
-//! matrix products (`multiply`), add the two, make limbs of the sums and store these (`result`). The operands of the next
+//! Digits are bytes. `a` is divided into quarters, and each of the four warps multiplies a quarter by `b`. The
+//! threads copy their operands to shared memory and arrange `b` (`operands`), compute all byte columns of the four products by
+//! matrix products (`multiply`), add the four, make limbs of the sums and store these (`result`). The operands of the next
 //! product arrive meanwhile.
 //!
-//! bound: a byte column of the result sums at most `4·896` products of bytes: at most `4·896·255² < 2³¹`, so neither a
-//! sum of a matrix product wraps nor the sum of two of them. The carries are bounded in `result`.
+//! bound: a byte column of the result sums at most `4·896` products of bytes: at most `4·896·255² < 2³¹`, so no
+//! sum of a matrix product wraps. The carries are bounded in `result`.
 //!
 //! source: as `tensor`: schoolbook multiplication as a matrix product by a Toeplitz matrix, with columns modulo their number;
-//! the halves are ours.
+//! the quarters are ours.
 
 mod layout;
 mod multiply;
@@ -35,6 +35,9 @@ use result::Target;
 
 /// Threads of a warpgroup.
 pub(super) const THREADS: u32 = 128;
+
+/// Quarters of `a`: one a warp.
+const QUARTERS: u32 = THREADS / 32;
 
 /// The compute capability, times ten, that has matrix products of warpgroups: those before and after have none.
 const WARPGROUPS: u32 = 90;
@@ -97,7 +100,7 @@ struct Place {
     member: R32,
     /// Where the block's shared memory begins.
     shared: R32,
-    /// 1, 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
+    /// 1, 2⁸, 2¹⁶ and 2²⁴.
     bytes: [R32; 4],
 }
 
@@ -123,7 +126,7 @@ impl Warpgroup {
 
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = self.multiplication.open(entry, &self.name());
-        b.bounds(Bounds { max_threads: Some(THREADS), max_registers: self.layout.registers(), ..Bounds::default() });
+        b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
         self.write(&mut b, &ports);
         b.finish()
     }
@@ -142,9 +145,7 @@ impl Warpgroup {
         let lane = b.and(thread, 31);
         let warp = b.shr(thread, 5);
         let shared = b.shared_base();
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(ports.lanes, 31);
-        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        let bytes = [0, 8, 16, 24].map(|bits| b.copy(1 << bits));
         let place = Place {
             layout: self.layout,
             thread,
@@ -157,9 +158,11 @@ impl Warpgroup {
         };
         place.clear(b);
         b.barrier();
+        // Where `a` is.
+        let turn = b.copy(0);
         let from = self.operands(b, ports, &place, product);
         let pieces = multiplication.pieces();
-        place.fetch(b, [la, lb], pieces, from);
+        place.fetch(b, [la, lb], pieces, from, turn);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
@@ -169,12 +172,13 @@ impl Warpgroup {
             b.barrier();
             let next = b.add(product, 1);
             let more = b.compare(Cmp::Lt, next, end);
+            let other = b.sub(self.layout.a_bytes(), turn);
             b.if_(more, |b| {
                 let from = self.operands(b, ports, &place, next);
-                place.fetch(b, [la, lb], pieces, from);
+                place.fetch(b, [la, lb], pieces, from, other);
             });
             b.section("multiply");
-            let sums = place.multiply(b);
+            let sums = place.multiply(b, turn);
             let addends = multiplication.addends(b, ports, product);
             let to = multiplication.result(b, ports, product);
             let to = b.mad_wide(place.thread, 4 * piece(all), to);
@@ -184,6 +188,7 @@ impl Warpgroup {
                 &Target { to, part: multiplication.part, kept: multiplication.kept(), all, addends: &addends },
             );
             b.set(product, next);
+            b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
         });
     }

@@ -1,88 +1,162 @@
-//! The matrix products: every byte column of the products of both halves of `a`, as sums in registers.
+//! The matrix products: every byte column of the products of all quarters of `a`, as sums in registers.
 //!
-//! A step takes one block of a half, as the 32×32 matrix `T(q, k) = a[32e + q − k]` of its bytes, and multiplies it by every
+//! A step takes one block of a quarter, as the 32×32 matrix `T(q, k) = a[32e + q − k]` of its bytes, and multiplies it by every
 //! block of `b`: block `j − e` adds to block `j` of the result. Blocks of the result are columns, and columns are counted
 //! modulo their number: a column whose `j − e` is negative adds to block `j + columns`. Column `j` has all of its low block
-//! after step `j`; the sums are copied then. Rows 0 to 31 of a matrix product are the matrix of the lower half, rows 32 to 63
-//! that of the upper one. Both halves meet the same blocks.
+//! after step `j`; the sums are copied then.
 //!
-//! Warp `w` has rows `16w` to `16w + 15`: lane `4g + t` has rows `g` and `g + 8` of them, which are rows `q = 8·(w mod 2) + g`
-//! and `q + 16` of the matrix of half `w / 2`, and of each row the columns `4t … 4t + 3` and `4t + 16 … 4t + 19`. So a lane's
-//! word of row `q + 16` and the later columns is that of row `q` and the earlier ones, and a step needs two new words: those that
-//! end with bytes `32e + q − 4t` and `32e + q − 4t + 16`. The four copies of a half have all words that end with any byte.
+//! Warp `w` has quarter `w`. A matrix product has 64 rows, 16 of each warp, so a step takes two, its *tiles*. Lane `4g + t` has rows `4g` and `4g + 1` of the
+//! first tile, `4g + 2` and `4g + 3` of the second: four bytes of the same limb. Its digits of `B`, of each column, are `8t … 8t + 7`: words `2t` and `2t + 1` of
+//! a block. So what it needs of the matrix are windows of four bytes in three words: words `p − 2`, `p − 1` and `p = 8e + g − 2t` of the quarter.
 //!
-//! `B` has a row of 16 bytes a column: the first halves of all blocks, one after the other, and as many second halves. Both stand
+//! `B` has a row of 16 bytes a column: the words of even numbers of all blocks, one after the other, and those of odd numbers. Both stand
 //! twice, so the columns of step `e` begin `e` rows before the second copy.
+//!
+//! A tile of the next step is multiplied before the other tile of this step is waited for, so that the tensor cores have work while sums are copied.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use std::collections::VecDeque;
+
+use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
-use crate::kernels::tensor::is;
+use super::layout::A;
+use crate::kernels::tensor::{BLOCK_BYTES, begin_digit, end_digit, ending_with};
+
+/// Tiles of a step.
+const TILES: usize = 2;
+
+/// The sums of a thread for a tile: `4i + 2x + h` is row `x` of the thread's two, of column `8i + 2t + h`.
+type Tile = Vec<R32>;
 
 /// The sums of a thread.
 pub(super) struct Sums {
-    /// Of blocks `j` and `j + columns` of the product of half of `a`, `j` a column: `4i + 2x + h` is row `g + 8x` of column
-    /// `8i + 2t + h`.
-    pub(super) both: Vec<R32>,
-    /// Those of block `j`, for the first columns: all that have a high block, and the others beside them.
-    pub(super) low: Vec<R32>,
+    /// Of blocks `j` and `j + columns` of the product of a quarter of `a`, `j` a column.
+    both: [Tile; TILES],
+    low: Low,
+}
+
+/// The sums of low blocks: of the first columns, which have a high block, too.
+enum Low {
+    /// In registers, with others beside them.
+    Kept([Tile; TILES]),
+    /// Their digits are in shared memory. Those of the last step's column are begun.
+    Put { places: [R32; 2], begun: [R32; 2] },
+}
+
+/// The sums of a thread's two rows of a tile in column `8i + 2t + h`.
+fn rows(tile: &Tile, i: u32, h: u32) -> [R32; 2] {
+    [0, 2].map(|x| tile[(4 * i + x + h) as usize])
+}
+
+/// The four sums of the thread's limb of column `8i + 2t + h`.
+fn of_limb([first, second]: &[Tile; TILES], i: u32, h: u32) -> [R32; 4] {
+    let [[v0, v1], [v2, v3]] = [first, second].map(|tile| rows(tile, i, h));
+    [v0, v1, v2, v3]
+}
+
+impl Sums {
+    /// The four sums of the thread's limb of blocks `j` and `j + columns`, column `j = 8i + 2t + h`.
+    pub(super) fn both(&self, i: u32, h: u32) -> [R32; 4] {
+        of_limb(&self.both, i, h)
+    }
+
+    /// Those of block `j` alone, if they are kept. The column is one of the first.
+    pub(super) fn low(&self, i: u32, h: u32) -> Option<[R32; 4]> {
+        match &self.low {
+            Low::Kept(low) => Some(of_limb(low, i, h)),
+            Low::Put { .. } => None,
+        }
+    }
 }
 
 impl Place {
-    /// Multiplies.
-    pub(super) fn multiply(&self, b: &mut Builder) -> Sums {
+    /// Multiplies by the `a` in the place `turn` bytes after the first one.
+    pub(super) fn multiply(&self, b: &mut Builder, turn: R32) -> Sums {
         let Self { layout, group, member, shared, warp, .. } = *self;
         let (blocks, columns) = (layout.blocks, layout.columns);
-        let half = b.shr(warp, 1);
-        let upper = b.and(warp, 1);
-        let copy = b.and(group, 3);
-        let copy = b.mad_lo(half, 4, copy);
-        let window = b.mad_lo(copy, layout.copy_bytes(), shared);
-        let window = b.mad_lo(upper, 8, window);
-        let word = b.shr(group, 2);
-        let word = b.sub(word, member);
-        let window = b.mad_lo(word, 4, window);
-        // The word that ends with byte `16s + 8·upper + group − 4·member` of a half.
-        let load = |b: &mut Builder, s: u32| b.load_shared(Vector::V1, window, layout.work() + 16 + 16 * s)[0];
-        let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
+        let window = b.mad_lo(warp, layout.quarter_bytes(), shared);
+        let window = b.add(window, turn);
+        let window = b.mad_lo(group, 4, window);
+        let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
+        let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, member, number));
         let zero = b.copy(0);
         let [never, always] = [Cmp::Ne, Cmp::Eq].map(|cmp| b.compare(cmp, zero, 0));
-        let first = b.add(shared, layout.rows() + layout.rows_bytes());
+        let first = b.add(shared, layout.work() + layout.rows_bytes());
         let first = b.shr(first, 4);
         let start = b.add(first, (layout.row_halves_bytes() / 16) << 16);
-        let both: Vec<R32> = (0..columns / 2).map(|_| b.register()).collect();
-        let low: Vec<R32> = (0..layout.low_columns() / 2).map(|_| b.copy(0)).collect();
-        let mut words = [0, 1, 2].map(|s| load(b, s));
+        let mut sums = Sums {
+            both: [0; TILES].map(|_| (0..columns / 2).map(|_| b.register()).collect()),
+            low: if layout.keeps_low() {
+                Low::Kept([0; TILES].map(|_| vec![zero; layout.low_columns() as usize / 2]))
+            } else {
+                Low::Put { places: self.digit_places(b), begun: [zero; 2] }
+            },
+        };
+        // The words of a step arrive while the steps before are multiplied.
+        let ahead = layout.steps_ahead();
+        let mut words: VecDeque<[R32; 3]> = (0..ahead).map(|step| words_of(b, window, step)).collect();
         for step in 0..=blocks {
-            let place_of_rows = b.sub(start, step);
-            b.wgmma_fence();
-            let [before, word, after] = words;
+            let matrices = words.pop_front().map(|words| matrices(b, words));
+            if step + ahead <= blocks {
+                words.push_back(words_of(b, window, step + ahead));
+            }
             let accumulates = if step == 0 { never } else { always };
-            let mut first_column = 0;
-            for part in layout.parts() {
-                let rows = if first_column == 0 { place_of_rows } else { b.add(place_of_rows, first_column) };
-                let rows = b.pack(rows, 8);
-                let sums = &both[first_column as usize / 2..][..part as usize / 2];
-                b.wgmma_u8(sums, [word, after, before, word], rows, accumulates);
-                first_column += part;
-            }
-            b.wgmma_commit();
-            if step < blocks {
-                words = [after, load(b, 2 * step + 3), load(b, 2 * step + 4)];
-            }
-            b.wgmma_wait(0);
-            // The low block of column `step` is complete; in the end, those of all columns.
-            let complete = if step < blocks { step..step + 1 } else { step..layout.low_columns() };
-            for column in complete {
-                let (i, t, h) = (column / 8, column % 8 / 2, column % 2);
-                for x in 0..2 {
-                    let number = (4 * i + 2 * x + h) as usize;
-                    let sum = b.mad_lo(both[number], here[t as usize], low[number]);
-                    b.set(low[number], sum);
+            for (tile, matrix) in matrices.into_iter().flatten().enumerate() {
+                if step > 0 {
+                    b.wgmma_wait(1);
+                    self.take_low(b, &mut sums, tile, step - 1, here);
                 }
+                b.wgmma_fence();
+                let place_of_rows = b.sub(start, step);
+                let mut first_column = 0;
+                for part in layout.parts() {
+                    let rows = if first_column == 0 { place_of_rows } else { b.add(place_of_rows, first_column) };
+                    let rows = b.pack(rows, 8);
+                    let columns = first_column as usize / 2..(first_column + part) as usize / 2;
+                    b.wgmma_u8(&sums.both[tile][columns], matrix, rows, accumulates);
+                    first_column += part;
+                }
+                b.wgmma_commit();
             }
         }
-        Sums { both, low }
+        b.wgmma_wait(0);
+        sums
     }
+
+    /// Takes the sums of a tile in column `column`, whose low block is complete. The first tile's are taken before the second one's.
+    fn take_low(&self, b: &mut Builder, sums: &mut Sums, tile: usize, column: u32, here: [Pred; 4]) {
+        let (i, h, here) = (column / 8, column % 2, here[column as usize % 8 / 2]);
+        let values = rows(&sums.both[tile], i, h);
+        match &mut sums.low {
+            Low::Kept(low) => {
+                for (x, value) in [0, 2].into_iter().zip(values) {
+                    let low = &mut low[tile][(4 * i + x + h) as usize];
+                    *low = b.select(value, *low, here);
+                }
+            }
+            Low::Put { begun, .. } if tile == 0 => *begun = begin_digit(b, values, self.bytes),
+            Low::Put { places, begun } => {
+                let digit = end_digit(b, *begun, values, self.bytes);
+                let (to, at) = self.layout.digit_place(*places, 8 * i, h);
+                b.guarded(here, true, |g| g.store_shared(&digit, to, at));
+            }
+        }
+    }
+}
+
+/// The words of this lane's quarter in which it has windows in a step.
+fn words_of(b: &mut Builder, window: R32, step: u32) -> [R32; 3] {
+    // The block of zeros before a quarter ends with word −1.
+    let first = A + BLOCK_BYTES * (step + 1) - 8;
+    [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, first + 4 * word)[0])
+}
+
+/// This lane's part of a step's matrix, for each tile.
+///
+/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`: the place of digit `k = 8t + 4r + 3 − i` of a column, whose words have their
+/// bytes reversed.
+fn matrices(b: &mut Builder, words: [R32; 3]) -> [[R32; 4]; TILES] {
+    let [lower, upper] = [0, 1].map(|i| [0, 1, 2, 3].map(|x| ending_with(b, words[i], words[i + 1], x)));
+    [0, 2].map(|x| [upper[x], upper[x + 1], lower[x], lower[x + 1]])
 }

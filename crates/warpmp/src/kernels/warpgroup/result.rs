@@ -1,7 +1,7 @@
 //! From sums of byte columns to limbs, and to global memory: the same instructions for all operands.
 //!
-//! The sums of the products of both halves go to shared memory. Each thread fetches the sums of its chunk of limbs and adds
-//! those of both products. Four sums are a *digit*: a number of at most 64 bits that stands at a limb. A limb is the low word of
+//! Four sums are a *digit*: a number of at most 64 bits that stands at a limb. The digits of the products of all quarters go to shared memory. Each thread
+//! fetches the digits of its chunk of limbs and adds them. A limb is the low word of
 //! its digit plus the high word of the digit before. A chunk carries at most 1. The carries run through the warps by ballots,
 //! and over the four warps by another look-ahead.
 //!
@@ -11,17 +11,20 @@
 
 use std::ops::Range;
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::fragment::{all_ones, assign, carries_of_warps, wrapping_add_small};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::{all_ones, carries_of_warps, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{piece, vector};
 
-use super::layout::{BLOCK_SUMS_BYTES, CARRIES, Layout, PADDED_BLOCKS};
+use super::layout::{BLOCK_DIGITS_BYTES, CARRIES, COLUMNS_STEP, EXCHANGED_BLOCKS};
 use super::multiply::Sums;
-use super::{Place, THREADS};
+use super::{Place, QUARTERS, THREADS};
 use crate::kernels::tensor::part::{Addends, Part, Pieces};
-use crate::kernels::tensor::{BLOCK_LIMBS, PIECE_LIMBS};
+use crate::kernels::tensor::{BLOCK_LIMBS, PIECE_LIMBS, difference, digit};
 use crate::kernels::transform::carry::carry_out;
+
+/// Lanes that have the columns of a limb: four numbers `t`.
+const QUAD: u32 = 4;
 
 /// Where a product goes.
 pub(super) struct Target<'t> {
@@ -40,7 +43,7 @@ impl Place {
         b.section("carry");
         // The operands have been read.
         b.barrier();
-        self.put_sums(b, sums, target.part);
+        self.put_digits(b, sums, target.part);
         b.barrier();
         let mut digits = self.digits(b, target.part);
         let stride = self.layout.chunk() / PIECE_LIMBS;
@@ -52,107 +55,102 @@ impl Place {
         self.store(b, &own, target);
     }
 
-    /// Puts the sums of this thread into shared memory. A low half of the result needs none beyond the columns of `b`.
-    fn put_sums(&self, b: &mut Builder, sums: &Sums, part: Part) {
+    /// The addresses where this thread puts the digits of column `2t` and others, for pieces in order and for exchanged ones.
+    pub(super) fn digit_places(&self, b: &mut Builder) -> [R32; 2] {
         let Self { layout, group, member, shared, warp, .. } = *self;
-        let half = b.shr(warp, 1);
-        let upper = b.and(warp, 1);
-        let to = b.mad_lo(half, layout.sums_bytes(), shared);
-        let to = b.mad_lo(upper, 32, to);
-        let to = b.mad_lo(group, 4, to);
-        let to = b.mad_lo(member, 2 * BLOCK_SUMS_BYTES, to);
-        for (number, &both) in sums.both.iter().enumerate() {
-            let (i, x, h) = (number as u32 / 4, number as u32 / 2 % 2, number as u32 % 2);
-            let at = layout.work() + layout.sums_of(8 * i) + h * BLOCK_SUMS_BYTES + 64 * x;
-            let Some(&low) = sums.low.get(number) else {
-                b.store_shared(&[both], to, at);
-                continue;
-            };
-            b.store_shared(&[low], to, at);
-            if part == Part::Low {
+        let to = b.mad_lo(warp, layout.digits_bytes(), shared);
+        let to = b.mad_lo(member, 2 * BLOCK_DIGITS_BYTES, to);
+        let exchanged = b.xor(group, 2);
+        [group, exchanged].map(|limb| b.mad_lo(limb, 8, to))
+    }
+
+    /// Puts the digits of this thread into shared memory, but for those that are there. A low half of the result needs none beyond the columns of `b`.
+    fn put_digits(&self, b: &mut Builder, sums: &Sums, part: Part) {
+        let Self { layout, member, bytes, .. } = *self;
+        let places = self.digit_places(b);
+        let greatest = u64::from(4 * layout.quarter()) * 255 * 255;
+        for (i, h) in (0..layout.columns / COLUMNS_STEP).flat_map(|i| [(i, 0), (i, 1)]) {
+            let first = COLUMNS_STEP * i;
+            let [place, high_place] = [first, layout.columns + first].map(|it| layout.digit_place(places, it, h));
+            // The members whose column has a high block.
+            let count = layout.blocks.saturating_sub(first + h).div_ceil(2);
+            if count == 0 {
+                let digit = digit(b, sums.both(i, h), bytes, greatest);
+                b.store_shared(&digit, place.0, place.1);
                 continue;
             }
-            let high = b.sub(both, low);
-            let at = at + layout.sums_of(layout.columns);
-            // Columns of other lanes may have no high block.
-            match layout.blocks.checked_sub(8 * i + h) {
-                None | Some(0) => {}
-                Some(columns @ 1..=6) => {
-                    let has_high = b.compare(Cmp::Lt, member, columns.div_ceil(2));
-                    b.guarded(has_high, true, |g| g.store_shared(&[high], to, at));
-                }
-                Some(_) => b.store_shared(&[high], to, at),
+            let has_high = b.compare(Cmp::Lt, member, count);
+            let is_partial = count < QUAD;
+            let kept = sums.low(i, h).map(|low| digit(b, low, bytes, greatest));
+            if let Some(low) = kept {
+                store(b, low, place, is_partial.then_some((has_high, true)));
+            }
+            if part == Part::Low && !is_partial {
+                continue;
+            }
+            let both = digit(b, sums.both(i, h), bytes, greatest);
+            if is_partial {
+                store(b, both, place, Some((has_high, false)));
+            }
+            if part != Part::Low {
+                let low = kept.unwrap_or_else(|| {
+                    let low = b.load_shared(Vector::V2, place.0, place.1);
+                    [low[0], low[1]]
+                });
+                let high = difference(b, both, low);
+                store(b, high, high_place, is_partial.then_some((has_high, true)));
             }
         }
     }
 
     /// The digits of this thread's chunk, low words and high words in turn: numbers of at most 64 bits, each at a limb. Threads behind the
-    /// product have those of its last block, which nobody needs.
+    /// product have zeros.
     fn digits(&self, b: &mut Builder, part: Part) -> Vec<R32> {
-        let layout = self.layout;
-        let (own, last) = (layout.own_blocks(), layout.all_blocks() - 1);
-        let [one, byte, two, three] = self.bytes;
+        let own = self.layout.own_blocks();
         let mut digits = Vec::new();
         for i in 0..own {
             let block = if own == 1 { self.thread } else { b.mad_lo(self.thread, own, i) };
-            let block = if THREADS * own > last + 1 { b.min(block, last) } else { block };
-            for sums in self.sums(b, block, part).chunks(4) {
-                let sum = b.mul_wide(sums[0], one);
-                let sum = b.mad_wide(sums[1], byte, sum);
-                let sum = b.mad_wide(sums[2], two, sum);
-                let sum = b.mad_wide(sums[3], three, sum);
-                digits.extend(<[R32; 2]>::from(b.unpack(sum)));
-            }
+            digits.extend(self.digits_of(b, block, part));
         }
         digits
     }
 
-    /// The sums of the limbs of a block, four each: those of the product of the lower half of `a`, and those of the upper half, whose block `j` stands
-    /// at block `j + blocks`.
-    fn sums(&self, b: &mut Builder, block: R32, part: Part) -> Vec<R32> {
-        let layout = self.layout;
-        let Layout { blocks, columns } = layout;
-        let number = b.sub(block, blocks);
-        let lower = self.sums_of(b, block);
-        let upper = self.sums_of(b, number);
-        let upper = b.add(upper, layout.sums_bytes());
-        let load = |b: &mut Builder, from: R32| -> Vec<R32> {
-            (0..BLOCK_LIMBS).flat_map(|k| b.load_shared(Vector::V4, from, layout.work() + 16 * k)).collect()
-        };
-        // The sums of one product, and how many blocks have sums of both.
-        let (sums, both) = match part {
-            Part::Low => {
-                let sums: Vec<R32> = (0..4 * BLOCK_LIMBS).map(|_| b.copy(0)).collect();
-                let inside = b.compare(Cmp::Lt, block, columns);
-                b.if_(inside, |b| {
-                    let loaded = load(b, lower);
-                    assign(b, &sums, &loaded);
-                });
-                (sums, columns - blocks)
-            }
-            Part::Whole | Part::High | Part::Sum(_) | Part::Signed | Part::Cyclic => {
-                let is_upper = b.compare(Cmp::Ge, block, blocks + columns);
-                let from = b.select(upper, lower, is_upper);
-                (load(b, from), columns)
-            }
-        };
-        let has_both = b.compare(Cmp::Lt, number, both);
-        b.if_(has_both, |b| {
-            for (&sum, other) in sums.iter().zip(load(b, upper)) {
-                b.increase(sum, other);
-            }
-        });
-        sums
-    }
-
-    /// Where a block has its sums, after the work area.
-    fn sums_of(&self, b: &mut Builder, block: R32) -> R32 {
-        let mut first = self.shared;
-        if self.layout.own_blocks() > 1 {
-            let padding = b.shr(block, PADDED_BLOCKS.ilog2());
-            first = b.mad_lo(padding, 16, first);
+    /// The digits of a block: the sums of those of the products of quarters of `a`. Block `j` of quarter `k` stands at block `j + k·blocks`.
+    fn digits_of(&self, b: &mut Builder, block: R32, part: Part) -> Vec<R32> {
+        let Self { layout, shared, .. } = *self;
+        let digits: Vec<R32> = (0..2 * BLOCK_LIMBS).map(|_| b.copy(0)).collect();
+        for quarter in 0..QUARTERS {
+            let number = if quarter == 0 { block } else { b.sub(block, quarter * layout.blocks) };
+            let end = match part {
+                Part::Low => layout.columns.saturating_sub(quarter * layout.blocks),
+                Part::Whole | Part::High | Part::Sum(_) | Part::Signed | Part::Cyclic => layout.quarter_blocks(),
+            };
+            let inside = b.compare(Cmp::Lt, number, end);
+            b.if_(inside, |b| {
+                let mut from = [b.mad_lo(number, BLOCK_DIGITS_BYTES, shared); 2];
+                if layout.own_blocks() > 1 {
+                    let exchanged = b.shr(number, EXCHANGED_BLOCKS.ilog2());
+                    let exchanged = b.and(exchanged, 1);
+                    let distance = b.shl(exchanged, 4);
+                    from = [b.add(from[0], distance), b.sub(from[1], distance)];
+                }
+                let at = layout.digits() + quarter * layout.digits_bytes();
+                for (sums, k) in digits.chunks(4).zip(0..) {
+                    let (from, at) = (from[k as usize % 2], at + 16 * k);
+                    if quarter == 0 {
+                        b.load_into(Space::Shared, Vector::V4, sums, from, at);
+                        continue;
+                    }
+                    let words = b.load_shared(Vector::V4, from, at);
+                    for (sum, word) in sums.chunks(2).zip(words.chunks(2)) {
+                        let mut chain = b.chain();
+                        chain.add_into(sum[0], sum[0], word[0]);
+                        chain.end_add(sum[1], sum[1], word[1]);
+                    }
+                }
+            });
         }
-        b.mad_lo(block, BLOCK_SUMS_BYTES, first)
+        digits
     }
 
     /// The limbs of this thread's chunk.
@@ -199,7 +197,7 @@ impl Place {
         let [first, end] = [target.kept.start, target.kept.end].map(|limbs| limbs / width);
         let own_bytes = b.mul_lo(thread, 4 * layout.chunk());
         let place = self.exchanged(b, own_bytes);
-        let present = layout.all_blocks().div_ceil(layout.own_blocks());
+        let present = layout.all_blocks.div_ceil(layout.own_blocks());
         let is_present = b.compare(Cmp::Lt, thread, present);
         for (words, i) in own.chunks(PIECE_LIMBS as usize).zip(0..) {
             let place = if i == 0 { place } else { b.xor(place, 16 * i) };
@@ -226,5 +224,13 @@ impl Place {
         let way = b.shr(offset, 3);
         let way = b.and(way, 16 * (self.layout.chunk() / PIECE_LIMBS - 1));
         b.xor(offset, way)
+    }
+}
+
+/// Stores a digit at a place, in all threads or where a predicate has this value.
+fn store(b: &mut Builder, digit: [R32; 2], (to, at): (R32, u32), guard: Option<(Pred, bool)>) {
+    match guard {
+        None => b.store_shared(&digit, to, at),
+        Some((guard, value)) => b.guarded(guard, value, |g| g.store_shared(&digit, to, at)),
     }
 }

@@ -223,8 +223,7 @@ impl<'p> Ring<'p> {
                 *known = Some(to);
                 let limb = panel_limbs * (p - panel);
                 let digit = layout.fold(b, place, sums, parity);
-                let (low, high) = b.unpack(digit);
-                b.store_shared(&[low, high], to, layout.work + 8 * (limb + limb / layout.chunk()));
+                b.store_shared(&digit, to, layout.work + 8 * (limb + limb / layout.chunk()));
             }
         }
     }
