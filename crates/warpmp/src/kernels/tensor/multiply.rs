@@ -190,26 +190,37 @@ impl Operands {
     /// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
     pub(super) fn matrix(&self, b: &mut Builder, step: u32) -> [[R32; 4]; 2] {
         let first = 6 + BLOCK_LIMBS * step;
-        // The windows that end with bytes 0 to 3 of a word.
-        let [lower, upper]: [[R32; 4]; 2] = match self.window {
+        match self.window {
             Source::Words(window) => {
                 let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
-                [0, 1].map(|i| [0, 1, 2, 3].map(|x| ending_with(b, words[i], words[i + 1], x)))
+                matrix_of_words(b, words)
             }
-            Source::Entries(window) => [1, 2].map(|word| {
-                let entry = b.load_shared(Vector::V2, window, 8 * (first + word));
-                let [zero, three] = [entry[0], entry[1]];
-                [zero, b.prmt(zero, three, 0x5321), b.prmt(zero, three, 0x6532), three]
-            }),
-        };
-        let rows = rows(matches!(self.window, Source::Entries(_)));
-        rows.map(|[x, y]| [upper[x], upper[y], lower[x], lower[y]])
+            Source::Entries(window) => {
+                let windows = [1, 2].map(|word| {
+                    let entry = b.load_shared(Vector::V2, window, 8 * (first + word));
+                    let [zero, three] = [entry[0], entry[1]];
+                    [zero, b.prmt(zero, three, 0x5321), b.prmt(zero, three, 0x6532), three]
+                });
+                matrix_of_windows(windows, rows(true))
+            }
+        }
     }
 
     /// This lane's eight bytes of a block of columns.
     pub(super) fn load(&self, b: &mut Builder, offset: u32) -> Vec<R32> {
         b.load_shared(Vector::V2, self.columns, self.begin + offset)
     }
+}
+
+/// The same matrix from words `p − 2`, `p − 1` and `p` of `a`, its rows in order.
+pub(in crate::kernels) fn matrix_of_words(b: &mut Builder, words: [R32; 3]) -> [[R32; 4]; 2] {
+    let windows = [0, 1].map(|i| [0, 1, 2, 3].map(|x| ending_with(b, words[i], words[i + 1], x)));
+    matrix_of_windows(windows, rows(false))
+}
+
+/// The same from the windows that end with bytes 0 to 3 of words `p − 1` and `p`.
+fn matrix_of_windows([lower, upper]: [[R32; 4]; 2], rows: [[usize; 2]; 2]) -> [[R32; 4]; 2] {
+    rows.map(|[x, y]| [upper[x], upper[y], lower[x], lower[y]])
 }
 
 /// No sums yet.

@@ -164,7 +164,7 @@ pub(super) fn clear(b: &mut Builder, place: &Place, first: u32, words: u32) {
 }
 
 /// The four bytes of two neighbouring words that end with byte `x` of the upper one.
-pub(in crate::kernels) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32 {
+pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32 {
     if x == 3 { word } else { b.prmt(below, word, 0x4321 + 0x1111 * x) }
 }
 

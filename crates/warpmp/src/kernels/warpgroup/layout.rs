@@ -77,8 +77,8 @@ impl Layout {
         if self.columns.is_multiple_of(16) { vec![self.columns] } else { vec![self.columns - 24, 24] }
     }
 
-    /// Are the sums of low blocks kept in registers until all are there? With more columns registers are short: then their digits are put into
-    /// shared memory one step after the other.
+    /// Are the sums of low blocks kept in registers until the last step? With more columns registers are short: then the digits of a low block go to
+    /// shared memory as soon as it is complete.
     pub(super) const fn keeps_low(self) -> bool {
         self.columns <= MOST_KEPT_COLUMNS
     }
@@ -167,7 +167,7 @@ impl Layout {
     }
 }
 
-/// So many blocks after another, pieces of digits are exchanged if they are not before.
+/// Pieces of digits are exchanged in every other group of so many blocks.
 pub(super) const EXCHANGED_BLOCKS: u32 = 8;
 
 const _: () = {

@@ -3,11 +3,11 @@
 //! A step takes one block of a quarter, as the 32×32 matrix `T(q, k) = a[32e + q − k]` of its bytes, and multiplies it by every
 //! block of `b`: block `j − e` adds to block `j` of the result. Blocks of the result are columns, and columns are counted
 //! modulo their number: a column whose `j − e` is negative adds to block `j + columns`. Column `j` has all of its low block
-//! after step `j`; the sums are copied then.
+//! after step `j`. Then its sums are copied, or their digits put into shared memory.
 //!
 //! Warp `w` has quarter `w`. A matrix product has 64 rows, 16 of each warp, so a step takes two, its *tiles*. Lane `4g + t` has rows `4g` and `4g + 1` of the
 //! first tile, `4g + 2` and `4g + 3` of the second: four bytes of the same limb. Its digits of `B`, of each column, are `8t … 8t + 7`: words `2t` and `2t + 1` of
-//! a block. So what it needs of the matrix are windows of four bytes in three words: words `p − 2`, `p − 1` and `p = 8e + g − 2t` of the quarter.
+//! a block. Its part of the matrix are windows of four bytes in three words: words `p − 2`, `p − 1` and `p = 8e + g − 2t` of the quarter, as in `tensor`.
 //!
 //! `B` has a row of 16 bytes a column: the words of even numbers of all blocks, one after the other, and those of odd numbers. Both stand
 //! twice, so the columns of step `e` begin `e` rows before the second copy.
@@ -21,7 +21,7 @@ use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
 use super::layout::A;
-use crate::kernels::tensor::{BLOCK_BYTES, begin_digit, end_digit, ending_with};
+use crate::kernels::tensor::{BLOCK_BYTES, begin_digit, end_digit, matrix_of_words};
 
 /// Tiles of a step.
 const TILES: usize = 2;
@@ -38,9 +38,9 @@ pub(super) struct Sums {
 
 /// The sums of low blocks: of the first columns, which have a high block, too.
 enum Low {
-    /// In registers, with others beside them.
+    /// The sums are in registers, with those of other columns to whole shares of the lanes.
     Kept([Tile; TILES]),
-    /// Their digits are in shared memory. Those of the last step's column are begun.
+    /// Their digits go to shared memory, to these places, one column after the other. The digit of the present column is begun.
     Put { places: [R32; 2], begun: [R32; 2] },
 }
 
@@ -97,7 +97,7 @@ impl Place {
         let ahead = layout.steps_ahead();
         let mut words: VecDeque<[R32; 3]> = (0..ahead).map(|step| words_of(b, window, step)).collect();
         for step in 0..=blocks {
-            let matrices = words.pop_front().map(|words| matrices(b, words));
+            let matrices = words.pop_front().map(|words| matrix_of_words(b, words));
             if step + ahead <= blocks {
                 words.push_back(words_of(b, window, step + ahead));
             }
@@ -150,13 +150,4 @@ fn words_of(b: &mut Builder, window: R32, step: u32) -> [R32; 3] {
     // The block of zeros before a quarter ends with word −1.
     let first = A + BLOCK_BYTES * (step + 1) - 8;
     [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, first + 4 * word)[0])
-}
-
-/// This lane's part of a step's matrix, for each tile.
-///
-/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`: the place of digit `k = 8t + 4r + 3 − i` of a column, whose words have their
-/// bytes reversed.
-fn matrices(b: &mut Builder, words: [R32; 3]) -> [[R32; 4]; TILES] {
-    let [lower, upper] = [0, 1].map(|i| [0, 1, 2, 3].map(|x| ending_with(b, words[i], words[i + 1], x)));
-    [0, 2].map(|x| [upper[x], upper[x + 1], lower[x], lower[x + 1]])
 }

@@ -23,7 +23,7 @@ use crate::kernels::tensor::part::{Addends, Part, Pieces};
 use crate::kernels::tensor::{BLOCK_LIMBS, PIECE_LIMBS, difference, digit};
 use crate::kernels::transform::carry::carry_out;
 
-/// Lanes that have the columns of a limb: four numbers `t`.
+/// Lanes that have the eight columns of a share: those with the same `g`.
 const QUAD: u32 = 4;
 
 /// Where a product goes.
