@@ -115,7 +115,7 @@ fn matrix_products() {
 /// copy of the limbs to the row, and where entries are made: one word of each pair is loaded alone.
 #[test]
 fn costs() {
-    for (bits, instructions, wavefronts) in [(2048, 251, 67), (4096, 481, 165), (8192, 1000, 389), (16384, 2575, 611)] {
+    for (bits, instructions, wavefronts) in [(2048, 249, 67), (4096, 476, 165), (8192, 998, 389), (16384, 2573, 611)] {
         let lanes = 8;
         let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
         let lanes = lanes as u64;

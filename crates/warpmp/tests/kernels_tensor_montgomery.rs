@@ -82,6 +82,41 @@ fn powers() {
     }
 }
 
+/// Every number of panels, the last one not full. With more than two panels results become columns on another way.
+#[test]
+fn powers_of_every_number_of_panels() {
+    for panels in 3..=8 {
+        let (bits, exponent) = (2048 * panels - 31, 5);
+        let (m, base) = (odd_moduli(1, bits, panels as u64), numbers(Pattern::Carry, 1, bits, 4));
+        let e = [BigUint::from(29_u32)];
+        let found = ring(Settings::default()).outcome(Operation::PowMod, &[bits, exponent, bits], &[&base, &e, &m]);
+        assert_eq!(found.results[0][0], base[0].modpow(&e[0], &m[0]), "{bits} bits");
+    }
+}
+
+/// Exponents of every form that windows meet: all of one length, one bit, ones, runs of zeros longer than a word, zeros at both ends.
+#[test]
+fn windows() {
+    let one = || BigUint::from(1_u32);
+    let short: Vec<BigUint> = (0..128_u32).map(BigUint::from).collect();
+    let bits = 200;
+    let mut long: Vec<BigUint> = [0, 1, 31, 32, 33, 63, 64, 95, 96, 128, 199].map(|bit| one() << bit).to_vec();
+    long.extend([4, 31, 32, 65, 200].map(|length| (one() << length) - one()));
+    long.extend([40, 97, 160].map(|gap| (one() << 199) + (one() << (199 - gap)) + one()));
+    long.extend((0..6).map(|shift| (((one() << 200) - one()) / BigUint::from(85_u32)) >> shift));
+    long.push((one() << 199) - (one() << 70));
+    for (exponents, bits) in [(short, 7), (long, bits)] {
+        let lanes = exponents.len();
+        let (moduli, bases) = (odd_moduli(lanes, 1000, 3), numbers(Pattern::Random, lanes, 1000, 4));
+        let found =
+            ring(Settings::default()).outcome(Operation::PowMod, &[1000, bits, 1000], &[&bases, &exponents, &moduli]);
+        for lane in 0..lanes {
+            let (e, m) = (&exponents[lane], &moduli[lane]);
+            assert_eq!(found.results[0][lane], bases[lane].modpow(e, m), "exponent {e:x}, m = {m:x}");
+        }
+    }
+}
+
 /// Even moduli and zero take the same ways as in the other algorithms.
 #[test]
 fn powers_modulo_any_number() {
@@ -101,7 +136,7 @@ fn powers_modulo_any_number() {
 /// The low half of a product meets no block of zeros only.
 #[test]
 fn matrix_products() {
-    for (panels, expected) in [(1, 18 + 16 + 16), (2, 68 + 48 + 64), (4, 264 + 160 + 256)] {
+    for (panels, expected) in [(1, 18 + 16 + 18), (2, 68 + 48 + 52), (4, 264 + 160 + 168)] {
         let bits = 2048 * panels;
         let moduli = odd_moduli(1, bits, 3);
         let all = vec![moduli[0].clone(); 2];
@@ -113,7 +148,7 @@ fn matrix_products() {
 /// Instructions of a product modulo one number for all lanes. Half of the differences are negative: those take some more.
 #[test]
 fn costs() {
-    for (bits, expected) in [(2048, 727), (4096, 1401), (8192, 2928)] {
+    let found = [2048, 4096, 8192].map(|bits| {
         let moduli = odd_moduli(12, bits, 3)[11..].to_vec();
         let all = vec![moduli[0].clone(); 16];
         let [a, b] = [1, 2].map(|seed| below(&all, bits, seed));
@@ -121,6 +156,26 @@ fn costs() {
             let operands: [&[BigUint]; 3] = [&a[..lanes], &b[..lanes], &moduli];
             ring(settings(1, 16)).outcome(Operation::MontMul, &[bits; 3], &operands).counters.instructions().warps
         };
-        assert_eq!((count(16) - count(8)) / 8, expected, "{bits} bits");
-    }
+        (count(16) - count(8)) / 8
+    });
+    assert_eq!(found, [555, 1113, 2312]);
+}
+
+/// Instructions, and wavefronts of shared memory with how many of them waited for banks, of a square in a power whose exponent has a single one. Entries of two panels
+/// wait where they are stored.
+#[test]
+fn costs_of_squares() {
+    let found = [2048, 4096].map(|bits| {
+        let (m, base) = (odd_moduli(1, bits, 3), numbers(Pattern::Random, 1, bits, 1));
+        let count = |squares: usize| {
+            let e = [BigUint::from(1_u32) << squares];
+            let counters =
+                ring(settings(1, 1)).outcome(Operation::PowMod, &[bits, 31, bits], &[&base, &e, &m]).counters;
+            let waits = counters.shared_wavefronts() - counters.minimum_shared_wavefronts();
+            [counters.instructions().warps, counters.shared_wavefronts(), waits]
+        };
+        let [more, fewer] = [24, 8].map(count);
+        [0, 1, 2].map(|i| (more[i] - fewer[i]) / 16)
+    });
+    assert_eq!(found, [[489, 175, 0], [1035, 428, 24]]);
 }

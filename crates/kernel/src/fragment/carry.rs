@@ -64,7 +64,9 @@ impl Carries {
     pub fn look_ahead(b: &mut Builder, generates: Pred, propagates: Pred, group: u32) -> Self {
         let inside = !group_tops(group);
         let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
-        let (generate_inside, propagate_inside) = (b.and(generate, inside), b.and(propagate, inside));
+        // What leaves the only group leaves the mask, too.
+        let [generate_inside, propagate_inside] =
+            [generate, propagate].map(|mask| if group == 32 { mask } else { b.and(mask, inside) });
         let doubled = b.add(generate_inside, generate_inside);
         let sum = b.add(doubled, propagate_inside);
         let into = b.xor(sum, propagate_inside);
@@ -80,6 +82,9 @@ impl Carries {
     /// The carry out of this lane's group, 0 or 1, the same in all its lanes.
     pub fn out_of_group(&self, b: &mut Builder) -> R32 {
         let out = self.out(b);
+        if self.group == 32 {
+            return b.shr(out, 31);
+        }
         let top = top_lane(b, self.group);
         b.bit(out, top)
     }
@@ -97,9 +102,11 @@ impl Carries {
     /// the numbers.
     pub fn leaving(&self, b: &mut Builder) -> R32 {
         let out = self.out(b);
-        let bottoms = group_tops(self.group) >> (self.group - 1);
         let out = b.shr(out, self.group - 1);
-        b.and(out, bottoms)
+        if self.group == 32 {
+            return out;
+        }
+        b.and(out, group_tops(self.group) >> (self.group - 1))
     }
 
     /// The carries when one enters the groups that `incoming` names, a mask of their lowest lanes.

@@ -35,8 +35,8 @@ pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
+use multiply::Source;
 pub(in crate::kernels) use multiply::matrix_of_words;
-use multiply::{Source, Style};
 pub(in crate::kernels) use part::Addends;
 use part::Part;
 use result::{Permuted, Target};
@@ -58,8 +58,8 @@ pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
 /// Most panels for which addresses are kept from product to product. With more, `ptxas` takes fifty registers more than where they are computed anew.
 const KEEPING: u32 = 3;
 
-/// How steps are written. Selections leave the pipe of multiplications to the digits.
-const STYLE: Style = Style { fence: 8, selects: true };
+/// Steps between barriers.
+const FENCE: u32 = 8;
 
 /// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
 const MATRIX_PRODUCTS_FROM: u32 = 80;
@@ -244,7 +244,7 @@ impl Tensor {
                 layout.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, place, source, multiplication.part, STYLE);
+            let sums = layout.multiply(b, place, source, multiplication.part, FENCE);
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, rows, place, before) };
             let addends = rows.addends(b, before);

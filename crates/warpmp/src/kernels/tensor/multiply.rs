@@ -16,15 +16,6 @@ use super::operands::ending_with;
 use super::part::Part;
 use super::warps::Place;
 
-/// How steps are written, so that `ptxas` does well.
-#[derive(Clone, Copy)]
-pub(super) struct Style {
-    /// Steps between barriers.
-    pub(super) fence: u32,
-    /// Are sums copied by selections? Else by multiplications by 1 or 0, whose unit is free while others build the matrices.
-    pub(super) selects: bool,
-}
-
 /// The sums of a panel in a lane: two matrix products of two rows and two columns each.
 pub(super) type Sums = [[R32; 4]; 2];
 
@@ -36,25 +27,10 @@ pub(super) struct PanelSums {
 
 impl Layout {
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
-    /// For a low half the last step, which has none of it, is left out. Modulo `B^n − 1` there are no halves.
-    pub(super) fn multiply(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        a: Source,
-        part: Part,
-        style: Style,
-    ) -> Vec<PanelSums> {
-        let operands = Operands::of(b, place, a, self.work, style.fence);
-        let here: Vec<Here> = (0..4)
-            .map(|number| {
-                if style.selects {
-                    Here::Predicate(b.compare(Cmp::Eq, place.member, number))
-                } else {
-                    Here::Factor(is(b, place.member, number))
-                }
-            })
-            .collect();
+    /// For a low half the last step, which has none of it, is left out. Modulo `B^n − 1` there are no halves. Each `fence` steps end with a barrier.
+    pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: Source, part: Part, fence: u32) -> Vec<PanelSums> {
+        let operands = Operands::of(b, place, a, self.work, fence);
+        let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, place.member, number));
         let zeros = zeros(b);
         if part == Part::Cyclic {
             let sums = self.multiply_cyclically(b, &operands, zeros, self.blocks + 1, |_, _, _| {});
@@ -117,7 +93,7 @@ impl Layout {
 
     /// Copies the sums of the column whose low block is complete after this step. The first column of a parity needs no selection: other lanes get
     /// theirs later.
-    fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[Here], step: u32) {
+    fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[Pred; 4], step: u32) {
         if step >= self.columns() {
             return;
         }
@@ -125,22 +101,9 @@ impl Layout {
         let column = step / self.panels;
         let (member, parity) = (column as usize / 2, column as usize % 2);
         for (low, &both) in low[panel].iter_mut().flatten().zip(both[panel].iter().flatten()).skip(parity).step_by(2) {
-            *low = match (here[member], member) {
-                (Here::Predicate(_), 0) => both,
-                (Here::Predicate(here), _) => b.select(both, *low, here),
-                (Here::Factor(here), 0) => b.mul_lo(both, here),
-                (Here::Factor(here), _) => b.mad_lo(both, here, *low),
-            };
+            *low = if member == 0 { both } else { b.select(both, *low, here[member]) };
         }
     }
-}
-
-/// Has this lane the column that is copied?
-#[derive(Clone, Copy)]
-enum Here {
-    Predicate(Pred),
-    /// 1 or 0.
-    Factor(R32),
 }
 
 /// The rows of the two matrix products, of a lane's four.
@@ -233,12 +196,6 @@ pub(super) fn zeros(b: &mut Builder) -> Sums {
 pub(super) fn add_products(b: &mut Builder, [low, high]: [[R32; 4]; 2], block: &[R32], sums: &mut Sums) {
     let block = [block[0], block[1]];
     *sums = [b.mma_u8(low, block, sums[0]), b.mma_u8(high, block, sums[1])];
-}
-
-/// Is `value` this number? 1 or 0.
-pub(in crate::kernels) fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
-    let equal = b.compare(Cmp::Eq, value, number);
-    b.select(1, 0, equal)
 }
 
 const _: () = assert!(COLUMNS == 8, "a lane has two columns of four");

@@ -81,7 +81,8 @@ impl Layout {
             Part::Whole | Part::High | Part::Sum(_) | Part::Signed => 2,
         };
         if let Some(permuted) = target.permuted {
-            self.put_digits(b, place, &Digits::Permuted(*permuted), panels, halves);
+            let digits = Digits::Permuted(*permuted);
+            self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &digits, block, digit));
             b.warp_barrier();
             let pieces = self.resolve_pieces(b, place, permuted.pairs, halves, target.addends);
             b.section("store");
@@ -91,7 +92,7 @@ impl Layout {
             return;
         }
         let padded = self.padded(b, place);
-        self.put_digits(b, place, &padded, panels, halves);
+        self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &padded, block, digit));
         b.warp_barrier();
         let limbs = self.resolve(b, place, target);
         b.section("store");
@@ -112,12 +113,19 @@ impl Layout {
         Digits::Padded([to, b.mad_lo(upper, 8, to)])
     }
 
-    /// Puts the digits of this lane into shared memory.
+    /// Puts the digits of this lane into shared memory: `put` gets each with its block, but for twice the lane's member in each panel.
     ///
     /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
     /// more as there are columns; this lane has limb `g` of it.
     /// `halves` of the result are put: 1 or 2.
-    pub(super) fn put_digits(self, b: &mut Builder, place: &Place, digits: &Digits, panels: &[PanelSums], halves: u32) {
+    pub(super) fn put_digits(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        panels: &[PanelSums],
+        halves: u32,
+        mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
+    ) {
         for (panel, s) in panels.iter().zip(0..) {
             for parity in [0, 1] {
                 let block = parity * self.panels + s;
@@ -126,26 +134,16 @@ impl Layout {
                     let both = self.fold(b, place, &panel.both, parity);
                     difference(b, both, low)
                 });
-                self.put(b, digits, block, low);
+                put(b, block, low);
                 if let Some(high) = high {
-                    self.put(b, digits, self.columns() + block, high);
+                    put(b, self.columns() + block, high);
                 }
             }
         }
     }
 
-    /// Puts the digits of columns modulo their number into shared memory.
-    pub(super) fn put_cyclic_digits(self, b: &mut Builder, place: &Place, digits: &Digits, panels: &[Sums]) {
-        for (sums, s) in panels.iter().zip(0..) {
-            for parity in [0, 1] {
-                let digit = self.fold(b, place, sums, parity);
-                self.put(b, digits, parity * self.panels + s, digit);
-            }
-        }
-    }
-
     /// Puts a digit of the block with this number into shared memory.
-    fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: [R32; 2]) {
+    pub(super) fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: [R32; 2]) {
         let limb = BLOCK_LIMBS * block;
         let (to, offset) = match *digits {
             Digits::Padded([to, above]) => {
@@ -170,7 +168,7 @@ impl Layout {
 
     /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
     fn resolve(self, b: &mut Builder, place: &Place, target: &Target<'_>) -> Vec<R32> {
-        let mut digits = self.chunk_digits(b, place, place.lane, target.part);
+        let mut digits = self.chunk_digits(b, place, target.part);
         let pieces = self.chunk() / PIECE_LIMBS;
         for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
             target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride: pieces, first: i }, digits);
@@ -179,28 +177,14 @@ impl Layout {
         resolve(b, &digits, below)
     }
 
-    /// The limbs of chunk `number` in each lane. `below` gets the high word of the lane's last digit and gives that of the digit below
-    /// its first one.
-    pub(super) fn resolve_chunk(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        number: R32,
-        below: impl FnOnce(&mut Builder, R32) -> R32,
-    ) -> Vec<R32> {
-        let digits = self.chunk_digits(b, place, number, Part::Whole);
-        let below = below(b, digits[digits.len() - 1]);
-        resolve(b, &digits, below)
-    }
-
-    /// The digits of chunk `number` in each lane, low words and high words in turn.
-    fn chunk_digits(self, b: &mut Builder, place: &Place, number: R32, part: Part) -> Vec<R32> {
-        let from = b.mad_lo(number, self.digit_bytes(), place.shared);
+    /// The digits of this lane's chunk, low words and high words in turn.
+    fn chunk_digits(self, b: &mut Builder, place: &Place, part: Part) -> Vec<R32> {
+        let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
         match part {
             // Half of the lanes have digits.
             Part::Low | Part::Cyclic => {
                 let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
-                let inside = b.compare(Cmp::Lt, number, 16);
+                let inside = b.compare(Cmp::Lt, place.lane, 16);
                 for (pair, i) in words.chunks(2).zip((0..).step_by(8)) {
                     b.guarded(inside, true, |g| g.load_into(Space::Shared, vector(2), pair, from, self.work + i));
                 }
@@ -220,13 +204,13 @@ impl Layout {
         pairs: [R32; 2],
         halves: u32,
         addends: &Addends,
-    ) -> Vec<[R32; 4]> {
+    ) -> Vec<Vec<R32>> {
         let before = b.add(place.lane, 31);
         let before = b.and(before, 31);
         let is_lowest = b.compare(Cmp::Eq, place.lane, 0);
         // Below the lowest lane of the high half is the highest lane of the low half.
         let mut lowest = None;
-        let sums: Vec<([R32; 4], Pred)> = (0..halves)
+        let sums: Vec<(Vec<R32>, Pred)> = (0..halves)
             .map(|half| {
                 let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
                 let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
@@ -238,11 +222,7 @@ impl Layout {
                     None => b.select(0, below, is_lowest),
                 };
                 lowest = Some(below);
-                let highs = [own, digits[1], digits[3], digits[5]];
-                let mut chain = b.chain();
-                let limbs = [0, 1, 2, 3].map(|i| chain.add(digits[2 * i], highs[i]));
-                let carry = chain.carry();
-                (limbs, b.compare(Cmp::Ne, carry, 0))
+                unresolved(b, &digits, own)
             })
             .collect();
         let mut entering: Option<Carries> = None;
@@ -261,8 +241,7 @@ impl Layout {
             .collect();
         let resolved = sums.iter().zip(carries).map(|((limbs, _), carries)| {
             let carry = carries.into_lane(b);
-            let limbs = wrapping_add_small(b, limbs, carry);
-            [limbs[0], limbs[1], limbs[2], limbs[3]]
+            wrapping_add_small(b, limbs, carry)
         });
         resolved.collect()
     }
@@ -378,13 +357,18 @@ pub(in crate::kernels) fn difference(b: &mut Builder, digit: [R32; 2], less: [R3
 }
 
 /// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.
-fn resolve(b: &mut Builder, digits: &[R32], below: R32) -> Vec<R32> {
+pub(super) fn resolve(b: &mut Builder, digits: &[R32], below: R32) -> Vec<R32> {
+    let (limbs, carries) = unresolved(b, digits, below);
+    resolve_carries(b, &limbs, carries, 32)
+}
+
+/// The same before carries from other chunks, and whether it carries.
+pub(super) fn unresolved(b: &mut Builder, digits: &[R32], below: R32) -> (Vec<R32>, Pred) {
     let highs: Vec<R32> = std::iter::once(below).chain(digits.chunks(2).map(|digit| digit[1])).collect();
     let mut chain = b.chain();
     let limbs: Vec<R32> = digits.chunks(2).zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
     let carry = chain.carry();
-    let carries = b.compare(Cmp::Ne, carry, 0);
-    resolve_carries(b, &limbs, carries, 32)
+    (limbs, b.compare(Cmp::Ne, carry, 0))
 }
 
 /// The word of the lane below, and zero in the lowest lane.

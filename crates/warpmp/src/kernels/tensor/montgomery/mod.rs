@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! ring.rs     a product modulo a number, by three matrix products
+//! digits.rs   its digits, from lane to lane
 //! room.rs     the shared memory of a warp
 //! product.rs  Montgomery products and squares
 //! power.rs    powers: the table, and the windows of the exponent
 //! ```
 
+mod digits;
 mod power;
 mod product;
 mod ring;
@@ -14,7 +16,7 @@ mod room;
 
 use warpmp_launch::{Binding, Layout, Part, Sequence};
 
-use self::power::{Table, Windows};
+use self::power::{Table, Windows, window};
 use self::product::ResidueProduct;
 use self::room::{PANEL_LIMBS, Room};
 use super::warps::Warps;
@@ -92,7 +94,7 @@ fn product(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
 fn power(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
     let [base, exponent, modulus] = [0, 1, 2].map(|i| shape.operands()[i]);
     let odd = PowMod::new(base, Exponent::Operand(exponent), modulus);
-    let table = Table { modulus, room, warps, window: odd.window };
+    let table = Table { modulus, room, warps, window: window(exponent.bits) };
     let limbs = room.limbs();
     let [inverse, one, residue, entries] = [0, 1, 2, 3].map(|i| Binding::Scratch(i * limbs));
     let [a, e, m, result, status] = [0, 1, 2, 3, 4].map(Binding::Parameter);

@@ -8,7 +8,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32};
 use warpmp_kernel::fragment::{Carries, all_zeros};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector, Vote};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector, Vote};
 use warpmp_launch::{Entry, Ports, Stage, piece, vector};
 
 use super::ring::{Ring, arrive};
@@ -34,7 +34,9 @@ impl ResidueProduct {
             _ => &["a", "b", "m", "i", "c", "status"],
         };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
-        b.bounds(self.warps.bounds());
+        // With two panels `ptxas` would choose 72 registers and spill some.
+        let max_registers = (self.room.layout.panels == 2).then_some(168);
+        b.bounds(Bounds { max_registers, ..self.warps.bounds() });
         self.write(&mut b, &ports);
         b.finish()
     }
@@ -43,27 +45,44 @@ impl ResidueProduct {
         let Self { room, warps, .. } = self;
         b.section("setup");
         let (place, product, end) = warps.enter(b, ports.lanes);
+        let place = Room::aligned(b, &place);
         let limbs = room.limbs();
-        let ring = Ring::new(b, *room, &place, limbs);
-        let [modulus, inverse] = [0, 1].map(|i| ports.addresses[self.factors.len() + i]);
-        ring.read_modulus(b, [modulus, inverse], limbs);
+        let constants = [0, 1].map(|i| ports.addresses[self.factors.len() + i]);
+        let ring = Ring::new(b, *room, &place, limbs, constants);
         b.do_while(|b| {
             b.section("operands");
-            for ((factor, &address), to) in self.factors.iter().zip(&ports.addresses).zip([ring.factor(), room.other]) {
+            let places = self.places();
+            for ((factor, &address), &to) in self.factors.iter().zip(&ports.addresses).zip(&places) {
                 let row = if factor.common { address } else { b.mad_wide(product, 4 * limbs, address) };
                 ring.fetch(b, row, limbs, to);
             }
             arrive(b);
             let status = self.status(b, &ring);
-            let second = if self.factors.len() == 1 { ring.factor() } else { room.other };
-            ring.multiply(b, (place.shared, second));
+            let statuses = b.mad_wide(product, 4, ports.addresses[self.factors.len() + 3]);
+            b.guarded(ring.is_first, true, |g| g.store_global(Space::Global, &[status], statuses, 0));
+            // Where the status is not fine, the product is zero.
+            let fine = b.compare(Cmp::Eq, status, Status::Fine.code());
+            let first = ring.load(b, places[0]);
+            let first: Vec<R32> = first.iter().map(|&limb| b.select(limb, 0, fine)).collect();
+            ring.store_matrix(b, &first, room.factor);
+            // What has arrived in the work area has been read.
+            b.warp_barrier();
+            ring.arrange(b);
+            let result = ring.multiply(b);
             b.section("store");
-            self.store(b, &ring, ports, product, status);
+            let to = b.mad_wide(product, 4 * limbs, ports.addresses[self.factors.len() + 2]);
+            ring.write(b, &result, to);
             // The next operands may overwrite what has been read.
             b.warp_barrier();
             b.increase(product, warps.count);
             b.compare(Cmp::Lt, product, end)
         });
+    }
+
+    /// Where the factors arrive: the second one in its place, a square's only one, too.
+    fn places(&self) -> Vec<u32> {
+        let Room { other, layout, .. } = self.room;
+        if self.factors.len() == 1 { vec![other] } else { vec![layout.work, other] }
     }
 
     /// The status of a product.
@@ -89,11 +108,8 @@ impl ResidueProduct {
             let out = Carries::look_ahead(b, borrows, passes, 32).out_of_group(b);
             b.compare(Cmp::Ne, out, 0)
         };
-        let mut reduced = is_below(b, ring.factor());
-        if self.factors.len() == 2 {
-            let other = is_below(b, room.other);
-            reduced = b.and_pred(reduced, other);
-        }
+        let reduced = self.places().into_iter().map(|at| is_below(b, at)).collect::<Vec<_>>();
+        let reduced = reduced.into_iter().reduce(|all, it| b.and_pred(all, it)).expect("there is a factor");
         let zero = all_zeros(b, &modulus);
         let zero = b.vote(Vote::All, zero);
         let lowest = b.load_shared(Vector::V1, shared, room.modulus)[0];
@@ -102,24 +118,6 @@ impl ResidueProduct {
         let status = b.select(Status::Fine.code(), Status::NotReduced.code(), reduced);
         let status = b.select(status, Status::EvenModulus.code(), odd);
         b.select(Status::DivisionByZero.code(), status, zero)
-    }
-
-    /// Stores the result, zero unless the status is fine, and the status.
-    fn store(&self, b: &mut Builder, ring: &Ring<'_>, ports: &Ports, product: R32, status: R32) {
-        let Place { lane, shared, .. } = *ring.place;
-        let [to, statuses] = [2, 3].map(|i| ports.addresses[self.factors.len() + i]);
-        let to = b.mad_wide(product, 4 * self.room.limbs(), to);
-        let to = b.mad_wide(lane, 16, to);
-        let own = b.mad_lo(lane, 16, shared);
-        let fine = b.compare(Cmp::Eq, status, Status::Fine.code());
-        ring.pieces(b, self.room.limbs() / 4, |b, at| {
-            let words = b.load_shared(Vector::V4, own, ring.factor() + at);
-            let words: Vec<R32> = words.into_iter().map(|word| b.select(word, 0, fine)).collect();
-            b.store_global(Space::Global, &words, to, at);
-        });
-        let statuses = b.mad_wide(product, 4, statuses);
-        let first = b.compare(Cmp::Eq, lane, 0);
-        b.guarded(first, true, |g| g.store_global(Space::Global, &[status], statuses, 0));
     }
 }
 

@@ -1,88 +1,128 @@
 //! A product modulo an odd number by three matrix products.
 //!
 //! computes   `x·y/R mod m` for `x, y < R`, `R = B^N`, as a number below `R`; below `m` if `x·y < m·R`
-//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `q·m` `16P²`
+//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `u` `2P` more
 //!
 //! With `i = 1/m mod R`, `t = x·y` and `q = t·i mod R`, the low halves of `t` and `q·m` are equal. So with
 //! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative.
 //!
-//! **The quotient** needs the low half of a product alone: a panel has eight blocks that are neighbours, and no matrix meets one of
-//! zeros only.
+//! **Halves.** A panel has eight blocks that are neighbours, and no matrix meets one of zeros only: each half takes a little more than half of a product's
+//! matrix products.
 //!
-//! **The high half** `u` comes from columns modulo their number, that is from `S ≡ q·m` modulo `R − 1`. With `L` and `H` the sums of the low
-//! and the high columns, `q·m = L + R·H`, `S = L + H`, and `L = (t mod R) + c·R`. So `S − (t mod R) = H + c·R ≡ H + c = u`
-//! modulo `R − 1`; and `0 ≤ u < m ≤ R − 1`, so `u` is known.
+//! **The high half** `u` has the digits from limb `N` on, and what the others carry. With `D_j` the digit of limb `j`,
+//! `⌊q·m/B^(N−1)⌋ = Σ D_j·B^(j−N+1) + c` over `j ≥ N − 1`, where `c` is what lower digits carry. Its lowest limb is limb `N − 1` of `t`, so `c` need not be
+//! computed. With `w = D_(N−1) mod B`, that limb is `w + c mod B`, and `c < B`, so one more is carried into limb `N` if and only if `t_(N−1) < w`.
 //!
-//! `v = (t mod R) + (R − 1 − S)` modulo `R − 1` is `R − 1 − u`, and `⌊t/R⌋ + v + 1` is `⌊t/R⌋ − u + R`: a carry comes out of it unless
-//! the difference is negative. Zero has two forms modulo `R − 1`. If `u = 0` then `q = 0` or `q·m < R`, so `H = c = 0` and
-//! `S = t mod R` in limbs: all limbs of `v` are ones without a carry, which is the form that is wanted.
+//! The matrices are one limb further than those of other products: block 0 begins with limb `N − 1`. So a step more has the last bytes of the quotient. The digit
+//! of limb `2N − 1`, which would need a block more, has the bytes of the highest limbs of `q` and `m` alone: `q₁·m₃ + q₂·(m₂ + 2⁸·m₃) + q₃·(m₁ + 2⁸·m₂ + 2¹⁶·m₃)`. Lane 31 computes it by itself.
 //!
-//! Chunks of a number lie in the lanes twice, in lanes 0 to 15 and in lanes 16 to 31. So the carry out of lane 15 is the carry that goes around, and
-//! lanes 16 to 31 have the sum modulo `R − 1`. Were it wrong because a carry into lane 0 is missing, then every chunk would pass it on:
-//! all limbs would be ones, and no chunk makes a carry of its own, so none goes around either.
+//! **The difference** is one of digits: `A_j` of the high half of `t` less `U_j` of `u`, and `2⁵⁷ − 2²⁵` more, so that none is negative. With 2²⁵ more in limb 0,
+//! all of that together is `2²⁵·R`, so above limb `N − 1` there is 2²⁵, or one less where the difference is negative.
 //!
-//! bound: the sums of columns as in `tensor`; a digit's high word is below 2²⁴, so a chunk carries at most 1, and is not all ones then. The result:
+//! bound: the sums of columns as in `tensor`; a digit is below 2⁵⁶, so `c < 2⁵⁶/(B − 1)`. Digits of differences are below 2⁵⁸. The high words of digits are below 2²⁶, so
+//! a chunk carries at most 1, and is not all ones then. The highest digit is at most `255·(2⁸ − 1 + 2¹⁶ − 1 + 2²⁴ − 1) < B`. The result:
 //! `⌊t/R⌋ < R` and `u < m`; a difference that is negative is at least `−m`, and `m` more is below `m`.
 //!
-//! source: P. Montgomery, 1985; the high half from a product modulo `R − 1`: as with Fourier transforms, R. Brent and P. Zimmermann, Modern
-//! Computer Arithmetic, 2010, section 2.4.2 (wrap-around trick). The form for tensor cores is ours.
+//! source: P. Montgomery, 1985; the form for tensor cores, and the high half without the carries of the low one, are ours.
+
+use std::collections::BTreeMap;
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::{Carries, all_ones, assign, resolve_carries, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Vector};
-use warpmp_launch::{divide, piece};
+use warpmp_kernel::fragment::{Carries, add_limbs, all_ones, assign, resolve_carries, wrapping_add_small};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
+use warpmp_launch::{piece, vector};
 
+use super::digits::{Digits, chunk};
 use super::room::{KEPT, Room};
-use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS};
-use crate::kernels::tensor::multiply::{Operands, Source, Style, Sums, add_products, zeros};
-use crate::kernels::tensor::operands::{clear, fetch};
+use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
+use crate::kernels::tensor::multiply::{Operands, Source, Sums, add_products, zeros};
+use crate::kernels::tensor::operands::{clear, ending_with, fetch};
 use crate::kernels::tensor::part::Part;
-use crate::kernels::tensor::result::from_lane_below;
+use crate::kernels::tensor::result::{from_lane_below, resolve, unresolved};
 use crate::kernels::tensor::warps::Place;
 
-/// How steps are written.
-const STYLE: Style = Style { fence: 2, selects: false };
+/// Most panels with which the columns of constants are in registers.
+const MOST_KEPT: u32 = 1;
 
-/// Lanes that have the chunks of a number of `N` limbs.
-const HALF: u32 = 16;
+/// What digits of differences are raised by, so that none is negative.
+const BIAS: u64 = 1 << 25;
 
-/// Arithmetic modulo a number in a warp.
+/// Steps between barriers.
+const FENCE: u32 = 2;
+
+/// Arithmetic modulo a number in a warp. Numbers of `N` limbs have a chunk in each lane.
 pub(super) struct Ring<'p> {
     pub(super) room: Room,
     pub(super) place: &'p Place,
-    /// `lane mod 16`: its chunk of `N` limbs.
-    chunk: R32,
-    /// Is it one of lanes 16 to 31?
-    is_upper: Pred,
+    digits: Digits<'p>,
+    /// The address of the lane's chunk of a number at the beginning of the memory.
+    own: R32,
+    /// Is it the first lane? Is it the last one?
+    pub(super) is_first: Pred,
+    is_last: Pred,
+    /// The columns of the inverse and of the modulus.
+    constants: [Columns; 2],
+}
+
+/// The columns of a factor that many products have.
+struct Columns {
+    /// Where its blocks begin.
+    begin: u32,
+    /// Those that are in registers, as a [`Meeting`] names them.
+    loaded: BTreeMap<[u32; 2], Vec<R32>>,
+}
+
+/// The half of a product that is wanted.
+#[derive(Clone, Copy)]
+enum Half {
+    Low,
+    High,
+}
+
+/// A matrix meets the columns of a panel.
+#[derive(Clone, Copy)]
+struct Meeting {
+    /// Matrices before this one.
+    before: u32,
+    /// The step whose matrix it is.
+    step: u32,
+    panel: u32,
+    /// The columns begin `8·number − rest` blocks after the first one: number and rest.
+    columns: [u32; 2],
 }
 
 impl<'p> Ring<'p> {
-    /// Writes the zeros around the numbers. The modulus has `limbs` limbs.
-    pub(super) fn new(b: &mut Builder, room: Room, place: &'p Place, limbs: u32) -> Self {
-        clear(b, place, room.factor, BLOCK_LIMBS);
-        clear(b, place, room.factor + BLOCK_BYTES + 4 * room.limbs(), BLOCK_LIMBS);
-        clear(b, place, room.product, BLOCK_LIMBS);
+    /// Writes the zeros around the numbers, and reads a modulus of `limbs` limbs and its inverse modulo `R`. The rows begin at these addresses.
+    pub(super) fn new(b: &mut Builder, room: Room, place: &'p Place, limbs: u32, [modulus, inverse]: [R64; 2]) -> Self {
+        for (first, words) in room.zeros() {
+            clear(b, place, first, words);
+        }
         clear(b, place, room.modulus + 4 * limbs, room.limbs() - limbs);
-        clear(b, place, room.inverse, BLOCK_LIMBS * (COLUMNS - 1));
-        let chunk = b.and(place.lane, HALF - 1);
-        let is_upper = b.compare(Cmp::Ge, place.lane, HALF);
-        Self { room, place, chunk, is_upper }
-    }
-
-    /// Reads a modulus of `limbs` limbs and its inverse modulo `R`. The rows begin at these addresses.
-    pub(super) fn read_modulus(&self, b: &mut Builder, [modulus, inverse]: [R64; 2], limbs: u32) {
-        let Self { room, place, .. } = *self;
-        self.fetch(b, modulus, limbs, room.modulus);
-        self.fetch(b, inverse, room.limbs(), room.other);
+        let digits = Digits::new(b, room.layout, place);
+        let own = b.mad_lo(place.lane, 4 * chunk(room.layout), place.shared);
+        let constants = [room.inverse, room.multiples].map(|begin| Columns { begin, loaded: BTreeMap::new() });
+        let [is_first, is_last] = [0, 31].map(|lane| b.compare(Cmp::Eq, place.lane, lane));
+        let mut ring = Self { room, place, digits, own, is_first, is_last, constants };
+        ring.fetch(b, modulus, limbs, room.modulus);
+        ring.fetch(b, inverse, room.limbs(), room.other);
         arrive(b);
-        room.layout.arrange(b, place, (place.shared, room.modulus), room.multiples);
-        let own = b.mad_lo(place.lane, 16, place.shared);
-        self.pieces(b, room.limbs() / 4, |b, at| {
-            let words = b.load_shared(Vector::V4, own, room.other + at);
+        for (from, to) in [(room.modulus, room.multiples), (room.other, room.inverse)] {
+            let words = ring.load(b, from);
             let words: Vec<R32> = words.into_iter().map(|word| b.prmt(word, 0, 0x0123)).collect();
-            b.store_shared(&words, own, room.inverse + BLOCK_BYTES * (COLUMNS - 1) + at);
-        });
+            ring.store(b, &words, to);
+        }
         b.warp_barrier();
+        if room.layout.panels <= MOST_KEPT {
+            let first = b.mad_lo(place.lane, 8, place.shared);
+            for half in [Half::Low, Half::High] {
+                let columns = &mut ring.constants[half as usize];
+                for meeting in half.meetings(room.layout) {
+                    let at = columns.place(meeting);
+                    columns.loaded.entry(meeting.columns).or_insert_with(|| b.load_shared(Vector::V2, first, at));
+                }
+            }
+        }
+        ring
     }
 
     /// Starts to copy a row of `limbs` limbs to a place.
@@ -91,11 +131,15 @@ impl<'p> Ring<'p> {
         fetch(b, self.place, (from, limbs, piece(limbs)), self.place.shared, to);
     }
 
-    /// Puts addresses, which are the same in all lanes, into shared memory.
-    pub(super) fn keep(&self, b: &mut Builder, addresses: [R64; KEPT]) {
-        let words: Vec<R32> = addresses.into_iter().flat_map(|it| <[R32; 2]>::from(b.unpack(it))).collect();
-        let first = b.compare(Cmp::Eq, self.place.lane, 0);
-        b.if_(first, |b| store(b, &words, self.place.shared, self.room.kept));
+    /// Puts addresses, which are the same in all lanes, into shared memory: at most [`KEPT`].
+    pub(super) fn keep(&self, b: &mut Builder, addresses: &[R64]) {
+        assert!(addresses.len() <= KEPT, "there is room for {KEPT} addresses");
+        let pairs: Vec<[R32; 2]> = addresses.iter().map(|&it| b.unpack(it).into()).collect();
+        b.if_(self.is_first, |b| {
+            for (pair, i) in pairs.iter().zip((0..).step_by(8)) {
+                b.store_shared(pair, self.place.shared, self.room.kept + i);
+            }
+        });
         b.warp_barrier();
     }
 
@@ -105,166 +149,265 @@ impl<'p> Ring<'p> {
         b.pack(words[0], words[1])
     }
 
-    /// Where the limbs of the first factor and of results begin.
-    pub(super) const fn factor(&self) -> u32 {
-        self.room.factor + BLOCK_BYTES
+    /// Arranges the columns of the second factor, which is in its place.
+    pub(super) fn arrange(&self, b: &mut Builder) {
+        let (layout, other) = (self.room.layout, self.room.other);
+        layout.arrange(b, self.place, (self.place.shared, other), layout.work);
     }
 
-    /// Executes `body` for each piece of four words, 32 at a time; it gets the bytes before them. Lanes that have none are left out.
-    pub(super) fn pieces(&self, b: &mut Builder, count: u32, body: impl Fn(&mut Builder, u32)) {
-        for start in (0..count).step_by(32) {
-            if start + 32 <= count {
-                body(b, 16 * start);
-            } else {
-                let inside = b.compare(Cmp::Lt, self.place.lane, count - start);
-                b.if_(inside, |b| body(b, 16 * start));
-            }
+    /// Is a chunk a piece of what `arrange` takes, so that results become columns at once?
+    pub(super) const fn arranges_chunks(&self) -> bool {
+        chunk(self.room.layout) == self.room.layout.words_of_pass()
+    }
+
+    /// This lane's chunk of a number in shared memory.
+    pub(super) fn load(&self, b: &mut Builder, from: u32) -> Vec<R32> {
+        let [words, width] = [chunk(self.room.layout), piece(chunk(self.room.layout))];
+        (0..words).step_by(width as usize).flat_map(|i| b.load_shared(vector(width), self.own, from + 4 * i)).collect()
+    }
+
+    /// Stores it.
+    pub(super) fn store(&self, b: &mut Builder, number: &[R32], to: u32) {
+        let width = piece(number.len() as u32);
+        for (words, i) in number.chunks(width as usize).zip((0..).step_by(4 * width as usize)) {
+            b.store_shared(words, self.own, to + i);
         }
     }
 
-    /// Multiplies the first factor by the number that begins `from.1` bytes after the address `from.0`. The result takes the place of the
-    /// first factor.
-    pub(super) fn multiply(&self, b: &mut Builder, from: (R32, u32)) {
+    /// Stores a number of which matrices are made: its limbs or their entries, from its place in the room on.
+    pub(super) fn store_matrix(&self, b: &mut Builder, number: &[R32], to: u32) {
         let Self { room, place, .. } = *self;
-        let layout = room.layout;
-        b.section("multiply");
-        layout.arrange(b, place, from, layout.work);
-        b.warp_barrier();
-        let factor = b.add(place.shared, room.factor);
-        let sums = layout.multiply(b, place, Source::Words(factor), Part::Whole, STYLE);
-        b.section("carry");
-        b.warp_barrier();
-        let digits = layout.padded(b, place);
-        layout.put_digits(b, place, &digits, &sums, 2);
-        b.warp_barrier();
-        let from_below = |b: &mut Builder, last: R32| from_lane_below(b, place, last);
-        let product = layout.resolve_chunk(b, place, place.lane, from_below);
-        let to = b.mad_lo(place.lane, 4 * layout.chunk(), place.shared);
-        store(b, &product, to, room.product + BLOCK_BYTES);
-        b.warp_barrier();
-        b.section("quotient");
-        let sums = self.low_product(b);
-        self.put_low_digits(b, &sums);
-        b.warp_barrier();
-        let quotient = layout.resolve_chunk(b, place, self.chunk, from_below);
-        let own = b.mad_lo(self.chunk, 4 * layout.chunk(), place.shared);
-        let is_lower = b.not_pred(self.is_upper);
-        b.if_(is_lower, |b| store(b, &quotient, own, room.quotient + BLOCK_BYTES));
-        // The last block again, before the first one.
-        let last = BLOCK_LIMBS.div_ceil(layout.chunk());
-        let first_word = layout.chunk() * last - BLOCK_LIMBS;
-        let holds_last = b.compare(Cmp::Ge, place.lane, HALF - last);
-        let holds_last = b.and_pred(holds_last, is_lower);
-        let before = b.sub(own, 4 * (room.limbs() - BLOCK_LIMBS));
-        b.if_(holds_last, |b| store(b, &quotient[first_word as usize..], before, room.quotient + 4 * first_word));
-        b.warp_barrier();
-        b.section("reduce");
-        let quotient = b.add(place.shared, room.quotient);
-        let operands = Operands::of(b, place, Source::Words(quotient), room.multiples, STYLE.fence);
-        let none = zeros(b);
-        let sums = layout.multiply_cyclically(b, &operands, none, layout.blocks, |_, _, _| {});
-        b.warp_barrier();
-        let digits = layout.padded(b, place);
-        layout.put_cyclic_digits(b, place, &digits, &sums);
-        b.warp_barrier();
-        let around = |b: &mut Builder, last: R32| {
-            let before = b.add(self.chunk, HALF - 1);
-            let before = b.and(before, HALF - 1);
-            b.shuffle(Shuffle::Idx, last, before, 32)
-        };
-        let sum = layout.resolve_chunk(b, place, self.chunk, around);
-        let result = self.difference(b, &sum, own);
-        b.if_(self.is_upper, |b| store(b, &result, own, self.factor()));
-        b.warp_barrier();
+        if !room.layout.has_entries {
+            self.store(b, number, to);
+            return;
+        }
+        let below = from_lane_below(b, place, number[number.len() - 1]);
+        let below = std::iter::once(&below).chain(number);
+        let entries: Vec<R32> =
+            below.zip(number).flat_map(|(&below, &word)| [ending_with(b, below, word, 0), word]).collect();
+        let own = b.mad_lo(place.lane, 8 * chunk(room.layout), place.shared);
+        for (words, i) in entries.chunks(4).zip((0..).step_by(16)) {
+            b.store_shared(words, own, to + i);
+        }
+        // The word after the last one has an entry, too: three bytes of it are bytes of the number. After the low half there is none.
+        if to != room.product {
+            let rest = b.shr(number[number.len() - 1], 8);
+            b.guarded(self.is_last, true, |g| g.store_shared(&[rest], place.shared, to + 8 * room.limbs()));
+        }
     }
 
-    /// The sums of the low columns of the low half of the product and the inverse: panel `p` has blocks `8p` to `8p + 7`.
-    fn low_product(&self, b: &mut Builder) -> Vec<Sums> {
+    /// Where the matrices of such a number are read, `limbs` limbs before its own.
+    fn matrices(&self, b: &mut Builder, number: u32, limbs: u32) -> Source {
+        let room = self.room;
+        let first = b.add(self.place.shared, number - 4 * room.parts() * (BLOCK_LIMBS + limbs));
+        if room.layout.has_entries { Source::Entries(first) } else { Source::Words(first) }
+    }
+
+    /// A limb of such a number, the same in all lanes.
+    fn limb(&self, b: &mut Builder, number: u32, limb: u32) -> R32 {
+        let parts = self.room.parts();
+        b.load_shared(Vector::V1, self.place.shared, number + 4 * (parts * limb + parts - 1))[0]
+    }
+
+    /// This lane's chunk of the first factor.
+    pub(super) fn first_factor(&self, b: &mut Builder) -> Vec<R32> {
         let Self { room, place, .. } = *self;
-        let product = b.add(place.shared, room.product);
-        let operands = Operands::of(b, place, Source::Words(product), room.inverse, STYLE.fence);
-        let mut panels = vec![zeros(b); room.layout.panels as usize];
-        for step in 0..room.layout.blocks {
-            room.layout.fence(b, step, STYLE.fence);
-            let halves = operands.matrix(b, step);
-            for (sums, p) in panels.iter_mut().zip(0..) {
-                let last = COLUMNS * p + COLUMNS - 1;
-                if last >= step {
-                    let block = operands.load(b, BLOCK_BYTES * (last - step));
-                    add_products(b, halves, &block, sums);
-                }
+        if !room.layout.has_entries {
+            return self.load(b, room.factor);
+        }
+        let own = b.mad_lo(place.lane, 8 * chunk(room.layout), place.shared);
+        (0..chunk(room.layout)).map(|i| b.load_shared(Vector::V1, own, room.factor + 8 * i + 4)[0]).collect()
+    }
+
+    /// Makes a number, whose chunks these are, the first factor and the second one. `arrange` must follow, with or without another second factor.
+    pub(super) fn set_both(&self, b: &mut Builder, number: &[R32]) {
+        self.store_matrix(b, number, self.room.factor);
+        if self.arranges_chunks() {
+            self.room.layout.arrange_waiting(b, self.place, number);
+        } else {
+            self.store(b, number, self.room.other);
+        }
+    }
+
+    /// Writes a number, whose chunks these are, to a row.
+    pub(super) fn write(&self, b: &mut Builder, number: &[R32], row: R64) {
+        let width = piece(number.len() as u32);
+        let to = b.mad_wide(self.place.lane, 4 * chunk(self.room.layout), row);
+        for (words, i) in number.chunks(width as usize).zip((0..).step_by(4 * width as usize)) {
+            b.store_global(Space::Global, words, to, i);
+        }
+    }
+
+    /// Multiplies the first factor by the number whose columns have been arranged: this lane's chunk of the result. Nobody reads shared memory any more.
+    pub(super) fn multiply(&self, b: &mut Builder) -> Vec<R32> {
+        let Self { room, place, ref digits, .. } = *self;
+        let layout = room.layout;
+        b.section("multiply");
+        b.warp_barrier();
+        let factor = self.matrices(b, room.factor, 0);
+        let sums = layout.multiply(b, place, factor, Part::Whole, FENCE);
+        b.section("carry");
+        b.warp_barrier();
+        digits.put_product(b, &sums);
+        b.warp_barrier();
+        let own = digits.get(b, 0);
+        let below = self.word_of_lane_before(b, own[own.len() - 1]);
+        let lowest = b.select(0, below, self.is_first);
+        let (low, carries) = unresolved(b, &own, lowest);
+        let ones = all_ones(b, &low);
+        let carries = Carries::look_ahead(b, carries, ones, 32);
+        let carry = carries.into_lane(b);
+        let low = wrapping_add_small(b, &low, carry);
+        // In the first lane: what enters the high half.
+        let carry = carries.leaving(b);
+        let entering = b.add(below, carry);
+        self.store_matrix(b, &low, room.product);
+        b.warp_barrier();
+        b.section("quotient");
+        let matrices = self.matrices(b, room.product, 0);
+        let sums = self.half_product(b, matrices, Half::Low);
+        digits.put_neighbours(b, &sums);
+        b.warp_barrier();
+        let own = digits.get(b, 0);
+        let below = from_lane_below(b, place, own[own.len() - 1]);
+        let quotient = resolve(b, &own, below);
+        self.store_matrix(b, &quotient, room.quotient);
+        b.warp_barrier();
+        b.section("reduce");
+        let matrices = self.matrices(b, room.quotient, 1);
+        let sums = self.half_product(b, matrices, Half::High);
+        digits.put_neighbours(b, &sums);
+        let highest = self.highest_digit(b, quotient[quotient.len() - 1]);
+        b.warp_barrier();
+        let [less, own] = [0, 1].map(|half| digits.get(b, half));
+        // The digits have been read, and `ptxas` does not move the loads of the next numbers across a barrier: in front they would take registers.
+        b.warp_barrier();
+        self.difference(b, (&own, entering), &less, highest)
+    }
+
+    /// The sums of half of the columns of a product, of a first factor whose matrices these are and of the inverse or of the modulus. Panel `p` has blocks `8p`
+    /// to `8p + 7` from the first one on.
+    ///
+    /// Steps with the same rest modulo 8 have most blocks in common, so these are loaded once.
+    fn half_product(&self, b: &mut Builder, matrices: Source, half: Half) -> Vec<Sums> {
+        let layout = self.room.layout;
+        let operands = Operands::of(b, self.place, matrices, 0, FENCE);
+        let mut panels = vec![zeros(b); layout.panels as usize];
+        let columns = &self.constants[half as usize];
+        let mut loaded = columns.loaded.clone();
+        let mut matrix = None;
+        for meeting in half.meetings(layout) {
+            if loaded.keys().all(|[_, rest]| *rest != meeting.columns[1]) {
+                loaded.clear();
             }
+            let halves = match matrix {
+                Some((step, halves)) if step == meeting.step => halves,
+                _ => {
+                    layout.fence(b, meeting.before, FENCE);
+                    operands.matrix(b, meeting.step)
+                }
+            };
+            matrix = Some((meeting.step, halves));
+            let block = loaded.entry(meeting.columns).or_insert_with(|| operands.load(b, columns.place(meeting)));
+            add_products(b, halves, block, &mut panels[meeting.panel as usize]);
         }
         panels
     }
 
-    /// Puts their digits into shared memory: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`.
-    fn put_low_digits(&self, b: &mut Builder, panels: &[Sums]) {
-        let Self { room, place, .. } = *self;
-        let layout = room.layout;
-        let panel_limbs = BLOCK_LIMBS * COLUMNS;
-        let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);
-        let whole = panel_limbs.is_multiple_of(layout.chunk());
-        let mut places: [Option<R32>; 2] = [None; 2];
-        for (sums, p) in panels.iter().zip(0..) {
-            for parity in [0, 1] {
-                let known = &mut places[parity as usize];
-                // Where a panel has whole chunks, all panels are alike.
-                let panel = if whole { 0 } else { p };
-                let to = match *known {
-                    Some(to) if whole => to,
-                    _ => {
-                        let limb = b.add(first, BLOCK_LIMBS * parity + panel_limbs * panel);
-                        let chunk = divide(b, limb, layout.chunk(), room.limbs());
-                        let digit = b.add(limb, chunk);
-                        b.mad_lo(digit, 8, place.shared)
-                    }
-                };
-                *known = Some(to);
-                let limb = panel_limbs * (p - panel);
-                let digit = layout.fold(b, place, sums, parity);
-                b.store_shared(&digit, to, layout.work + 8 * (limb + limb / layout.chunk()));
-            }
-        }
+    /// In the last lane: the digit of limb `2N − 1` of the product of the quotient and the modulus, whose highest limb of the quotient this is.
+    fn highest_digit(&self, b: &mut Builder, quotient: R32) -> R32 {
+        let room = self.room;
+        let modulus = b.load_shared(Vector::V1, self.place.shared, room.modulus + 4 * (room.limbs() - 1))[0];
+        let [one, two, three] = [1, 2, 3].map(|i| b.prmt(quotient, 0, 0x4440 + i));
+        let [upper, middle, lower] = [24, 16, 8].map(|bits| b.shr(modulus, bits));
+        let sum = b.mul_lo(one, upper);
+        let sum = b.mad_lo(two, middle, sum);
+        b.mad_lo(three, lower, sum)
     }
 
-    /// In lanes 16 to 31: the high half of the product minus `u`, or `m` more; `sum` is `S`, and `own` the address of the lane's chunk
-    /// of a number at the beginning of the memory.
-    fn difference(&self, b: &mut Builder, sum: &[R32], own: R32) -> Vec<R32> {
-        let room = self.room;
-        // `ptxas` moves loads of the next numbers to the front and spills registers. It moves none across a barrier.
-        let load = |b: &mut Builder, at: u32| {
-            b.warp_barrier();
-            load(b, sum.len(), own, at)
-        };
-        let low = load(b, room.product + BLOCK_BYTES);
-        // A borrow at the beginning makes it a sum with the complement.
-        let mut chain = b.chain();
-        chain.sub(0, 1);
-        let complement: Vec<R32> = low.iter().zip(sum).map(|(&low, &sum)| chain.sub(low, sum)).collect();
-        let borrow = chain.borrow_mask();
-        let carries = b.compare(Cmp::Eq, borrow, 0);
-        let complement = resolve_carries(b, &complement, carries, 32);
-        let high = load(b, room.product + BLOCK_BYTES + 4 * room.limbs());
-        let (difference, carries) = add(b, &high, &complement);
-        // A carry out of lane 15 is the one that is added; nothing passes through the lanes below.
-        let is_lower = b.not_pred(self.is_upper);
-        let carries = b.or_pred(carries, is_lower);
-        let ones = all_ones(b, &difference);
-        let passes = b.and_pred(ones, self.is_upper);
-        let carries = Carries::look_ahead(b, carries, passes, 32);
+    /// The high half of the product minus `u`, or `m` more. The high half has the digits `own` and what enters it, `u` the digits `less`, from limb `N − 1` on, and
+    /// `highest` in the last lane.
+    fn difference(&self, b: &mut Builder, (own, entering): (&[R32], R32), less: &[R32], highest: R32) -> Vec<R32> {
+        let Self { room, is_first, is_last, .. } = *self;
+        let [guard, above] = [less[0], less[1]];
+        let [next, next_high] = [guard, above].map(|word| b.shuffle(Shuffle::Down, word, 1, 32));
+        let next = [b.select(highest, next, is_last), b.select(0, next_high, is_last)];
+        let digits: Vec<R32> = own
+            .chunks(2)
+            .zip(less[2..].chunks(2).chain(std::iter::once(&next[..])))
+            .flat_map(|(own, less)| {
+                let [own, less] = [own, less].map(|digit| b.pack(digit[0], digit[1]));
+                let raised = b.add64(own, (BIAS << 32) - BIAS);
+                let difference = b.sub64(raised, less);
+                <[R32; 2]>::from(b.unpack(difference))
+            })
+            .collect();
+        // In the first lane: what enters both numbers.
+        let known = self.limb(b, room.product, room.limbs() - 1);
+        let carries = b.compare(Cmp::Lt, known, guard);
+        let more = b.select(BIAS as u32 - 1, BIAS as u32, carries);
+        let lowest = b.sub(entering, above);
+        let lowest = b.add(lowest, more);
+        let below = self.word_of_lane_before(b, digits[digits.len() - 1]);
+        let lowest = b.select(lowest, below, is_first);
+        let (sum, carries) = unresolved(b, &digits, lowest);
+        let ones = all_ones(b, &sum);
+        let carries = Carries::look_ahead(b, carries, ones, 32);
         let carry = carries.into_lane(b);
-        let difference = wrapping_add_small(b, &difference, carry);
+        let difference = wrapping_add_small(b, &sum, carry);
         let out = carries.out_of_group(b);
-        let is_negative = b.compare(Cmp::Eq, out, 0);
+        let top = b.add(below, out);
+        let is_negative = b.compare(Cmp::Lt, top, BIAS as u32);
+        let is_negative = b.and_pred(is_negative, is_first);
+        let is_negative = b.vote(Vote::Any, is_negative);
         b.if_(is_negative, |b| {
-            let modulus = load(b, room.modulus);
-            let (raised, carries) = add(b, &difference, &modulus);
-            let carries = b.and_pred(carries, self.is_upper);
+            let modulus = self.load(b, room.modulus);
+            let (raised, carry) = add_limbs(b, &difference, &modulus);
+            let carries = b.compare(Cmp::Ne, carry, 0);
             let raised = resolve_carries(b, &raised, carries, 32);
             assign(b, &difference, &raised);
         });
         difference
+    }
+
+    /// The word of the lane before, of the last one in the first lane.
+    fn word_of_lane_before(&self, b: &mut Builder, word: R32) -> R32 {
+        // A shuffle takes the number modulo 32.
+        let before = b.add(self.place.lane, 31);
+        b.shuffle(Shuffle::Idx, word, before, 32)
+    }
+}
+
+impl Columns {
+    /// Where those of a panel begin.
+    fn place(&self, Meeting { columns: [number, rest], .. }: Meeting) -> u32 {
+        self.begin + BLOCK_BYTES * COLUMNS * number - BLOCK_BYTES * rest
+    }
+}
+
+impl Half {
+    /// The meetings in their order: those of columns with the same rest one after the other.
+    ///
+    /// Column `i` of panel `p` meets block `8p + i − s` in step `s` of the low half and block `8(P + p) + i − s` in that of the high one, if there is such a block.
+    fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
+        let panels = layout.panels;
+        // The matrices of the high half are a limb further, so their last step is one more.
+        let (first, end) = match self {
+            Self::Low => (0, layout.blocks),
+            Self::High => (1, layout.blocks + 2),
+        };
+        let steps = (first..first + COLUMNS)
+            .flat_map(move |rest| (rest..end).step_by(COLUMNS as usize).zip(0..).map(move |(step, k)| (step, k, rest)));
+        steps.zip(0..).flat_map(move |((step, k, rest), before)| {
+            (0..panels).filter_map(move |panel| {
+                let number = match self {
+                    Self::Low => panel.checked_sub(k)?,
+                    Self::High if panel <= k => panels + panel - k,
+                    Self::High => return None,
+                };
+                Some(Meeting { before, step, panel, columns: [number, rest] })
+            })
+        })
     }
 }
 
@@ -273,24 +416,4 @@ pub(super) fn arrive(b: &mut Builder) {
     b.copy_commit();
     b.copy_wait(0);
     b.warp_barrier();
-}
-
-/// The sum of two chunks, and whether it carries.
-fn add(b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, Pred) {
-    let mut chain = b.chain();
-    let sum = x.iter().zip(y).map(|(&x, &y)| chain.add(x, y)).collect();
-    let carry = chain.carry();
-    (sum, b.compare(Cmp::Ne, carry, 0))
-}
-
-/// Loads a chunk of words.
-fn load(b: &mut Builder, words: usize, address: R32, offset: u32) -> Vec<R32> {
-    (0..words as u32 / 4).flat_map(|i| b.load_shared(Vector::V4, address, offset + 16 * i)).collect()
-}
-
-/// Stores a chunk of words.
-fn store(b: &mut Builder, words: &[R32], address: R32, offset: u32) {
-    for (words, i) in words.chunks(4).zip((0..).step_by(16)) {
-        b.store_shared(words, address, offset + i);
-    }
 }

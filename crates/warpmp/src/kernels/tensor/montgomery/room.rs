@@ -1,18 +1,24 @@
 //! The shared memory of a warp that computes modulo a number.
 //!
 //! ```text
-//! factor       8 words of zeros, N limbs, 8 words of zeros: the first factor; then the result
-//! product      8 words of zeros, 2N limbs
-//! quotient     its last 8 limbs, its N limbs
-//! other        N limbs: the second factor, if it is another one
+//! factor       a block of zeros, the first factor, a block of zeros
+//! product      a block of zeros, the low half of the product
+//! quotient     a block of zeros, the quotient, two blocks of zeros
+//! other        N limbs: the second factor
 //! modulus      N limbs
-//! inverse      7 blocks of zeros, the blocks of the inverse one after the other
-//! multiples    the columns of the modulus, as `Layout` arranges them
+//! multiples    a block of zeros, the blocks of the modulus one after the other, 7 blocks of zeros
+//! inverse      the blocks of the inverse
 //! kept         the addresses of rows, which would take registers from the matrix products
-//! work         the columns of the second factor; later digits
+//! work         the first factor on its way; then the columns of the second one; later digits
 //! ```
+//!
+//! The first factor, the low half and the quotient are what matrices are made of: limbs, or entries.
 
-use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout, PIECE_LIMBS};
+use warpmp_kernel::build::{Builder, Emit};
+
+use super::digits::ALIGNMENT;
+use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PIECE_LIMBS};
+use crate::kernels::tensor::warps::Place;
 
 /// Limbs of a panel of blocks.
 pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
@@ -28,8 +34,8 @@ pub(super) struct Room {
     pub(super) quotient: u32,
     pub(super) other: u32,
     pub(super) modulus: u32,
-    pub(super) inverse: u32,
     pub(super) multiples: u32,
+    pub(super) inverse: u32,
     pub(super) kept: u32,
     /// Of all products.
     pub(super) layout: Layout,
@@ -45,20 +51,44 @@ impl Room {
             blocks: COLUMNS * panels,
             panels,
             work: 0,
-            has_entries: false,
+            // With more, `ptxas` would spill registers.
+            has_entries: panels <= 7,
             in_pieces: false,
             is_cyclic: false,
         };
-        let factor = 0;
-        let product = factor + layout.a_bytes();
-        let quotient = product + BLOCK_BYTES + 8 * limbs;
-        let other = quotient + BLOCK_BYTES + 4 * limbs;
-        let modulus = other + 4 * limbs;
-        let inverse = modulus + 4 * limbs;
-        let multiples = inverse + BLOCK_BYTES * (COLUMNS - 1) + 4 * limbs;
-        let kept = multiples + panels * layout.panel_bytes();
+        let [zeros, number] = [BLOCK_BYTES, 4 * limbs];
+        let parts = if layout.has_entries { 2 } else { 1 };
+        let factor = parts * zeros;
+        let product = factor + parts * (number + zeros);
+        let quotient = product + parts * (number + zeros);
+        let other = quotient + parts * (number + 2 * zeros);
+        let modulus = other + number;
+        let multiples = modulus + number + zeros;
+        let inverse = multiples + number + zeros * (COLUMNS - 1);
+        let kept = inverse + number;
         let work = (kept + 8 * KEPT as u32).next_multiple_of(16);
-        Self { factor, product, quotient, other, modulus, inverse, multiples, kept, layout: Layout { work, ..layout } }
+        let layout = Layout { work, ..layout };
+        Self { factor, product, quotient, other, modulus, multiples, inverse, kept, layout }
+    }
+
+    /// Where zeros begin, and their words.
+    pub(super) const fn zeros(self) -> [(u32, u32); 6] {
+        let number = 4 * self.limbs();
+        let parts = self.parts();
+        let block = parts * BLOCK_LIMBS;
+        [
+            (self.factor - 4 * block, block),
+            (self.product - 4 * block, block),
+            (self.quotient - 4 * block, block),
+            (self.quotient + parts * number, 2 * block),
+            (self.multiples - BLOCK_BYTES, BLOCK_LIMBS),
+            (self.multiples + number, BLOCK_LIMBS * (COLUMNS - 1)),
+        ]
+    }
+
+    /// Words of a limb in a number of which matrices are made.
+    pub(super) const fn parts(self) -> u32 {
+        if self.layout.has_entries { 2 } else { 1 }
     }
 
     /// Limbs of a number, `N`.
@@ -68,6 +98,12 @@ impl Room {
 
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
-        self.layout.bytes()
+        self.layout.bytes() + ALIGNMENT - 16
+    }
+
+    /// The place of a lane whose memory begins with that multiple of the alignment.
+    pub(super) fn aligned(b: &mut Builder, place: &Place) -> Place {
+        let end = b.add(place.shared, ALIGNMENT - 1);
+        Place { shared: b.and(end, ALIGNMENT.wrapping_neg()), ..*place }
     }
 }
