@@ -113,7 +113,7 @@ impl Layout {
         Digits::Padded([to, b.mad_lo(upper, 8, to)])
     }
 
-    /// Puts the digits of this lane into shared memory: `put` gets each with its block, but for twice the lane's member in each panel.
+    /// Puts the digits of this lane into shared memory: `put` gets each digit with its block, numbered as in a lane with member 0.
     ///
     /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
     /// more as there are columns; this lane has limb `g` of it.

@@ -2,16 +2,17 @@
 //!
 //! Each lane finishes a *chunk* of `N/32` limbs. Products have two numbers of `N` limbs, one after the other, their halves.
 //!
-//! With one or two panels a digit is at the place that `swizzled` gives its limb, so that no access waits for banks. Twice half of a warp puts
-//! digits, and bits 0, 1 and two of 4 to 6 of their limbs differ; four times a quarter of it reads pairs, and three successive bits from 1 or 2
-//! on differ. All banks hold 16 digits, and the four lowest bits of a place take all 16 values, of pairs all 8.
-//! With more panels there is a digit of padding after each two chunks.
+//! With one or two panels `swizzled` gives the place of a limb's digit, and no access waits for banks. All banks hold 16 digits. Half of a warp puts 16 digits at a
+//! time: the numbers of their limbs differ in bits 0 and 1 and in two of bits 4 to 6. A quarter of a warp reads 8 pairs at a time: these differ in three successive bits, from
+//! bit 1 or 2 on. Both times the lowest four bits of the places are all different.
+//! With more panels a digit of padding follows each two chunks.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::Vector;
 use warpmp_launch::{divide, vector};
 
-use crate::kernels::tensor::layout::{BLOCK_LIMBS, COLUMNS, Layout};
+use super::room::{ALIGNMENT, PANEL_LIMBS};
+use crate::kernels::tensor::layout::{BLOCK_LIMBS, Layout};
 use crate::kernels::tensor::multiply::{PanelSums, Sums};
 use crate::kernels::tensor::warps::Place;
 
@@ -20,12 +21,6 @@ const MOST_SWIZZLED: u32 = 2;
 
 /// Digits in all banks.
 const DIGITS: u32 = ALIGNMENT / 8;
-
-/// Limbs of eight blocks.
-const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
-
-/// Bytes to which a warp's memory must be aligned: as many as all banks hold.
-pub(super) const ALIGNMENT: u32 = 128;
 
 /// Where a lane puts digits, and where it finds those of its chunk.
 pub(super) struct Digits<'p> {
@@ -36,16 +31,16 @@ pub(super) struct Digits<'p> {
 }
 
 struct Swizzle {
-    /// The address of the lane's digit of its first block, of products and where panels have neighbouring blocks. Those of others have some bits
-    /// flipped.
+    /// The address of the digit of the lane's first block: in products, and where panels have neighbouring blocks. The addresses of its other digits have
+    /// some bits flipped.
     products: R32,
     neighbours: R32,
-    /// That of the first pair of its chunk. The other pair is beside it, before or after.
+    /// The address of the first pair of the lane's chunk. The other pair is beside it, before or after.
     pair: R32,
 }
 
 impl<'p> Digits<'p> {
-    /// Those of a lane.
+    /// The places for a lane.
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &'p Place) -> Self {
         let swizzle = (layout.panels <= MOST_SWIZZLED).then(|| {
             let [products, neighbours] = [2 * layout.panels, 2].map(|blocks| {
@@ -71,7 +66,7 @@ impl<'p> Digits<'p> {
         }
     }
 
-    /// Puts those of a number whose panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`.
+    /// Puts the digits of a number whose panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`.
     pub(super) fn put_neighbours(&self, b: &mut Builder, panels: &[Sums]) {
         let Self { layout, place, ref swizzle } = *self;
         let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);

@@ -3,13 +3,13 @@
 //! computes   the table: `g^i` for odd `i < 2^w`; then `x = g^e`, Montgomery residues below `R`
 //! requires   `g^0` and `g` as residues
 //! launch     `32·warps` threads a block, a warp a power
-//! cost       in products of `ring`: the table `2^(w−1)`; the power, for each bit below the first window a square, and a product for each window: one for each
-//!            `w + 1` bits of random exponents, each `w` bits at most
+//! cost       in products of `ring`: the table `2^(w−1)`; the power a square for each bit below the first window, and a product for each other window. Random
+//!            exponents have a window for each `w + 1` bits, other exponents for each `w` bits at most
 //! memory     the table: `2^(w−1) + 1` residues a lane in scratch memory
-//! registers  about 18·panels + 60
+//! registers  80 with one or two panels, 85 with three, 113 with four, to 182 with more
 //!
-//! A window is at most `w` bits that begin and end with a one; zeros between windows take squares alone. So the exponent decides on the instructions of its
-//! warp, which has no other. A secret exponent needs `pow_mod_sec`.
+//! A window has at most `w` bits. It begins and ends with a one, so zeros between windows take squares alone. The instructions of a warp depend on its exponent: a warp has
+//! one exponent. A secret exponent needs `pow_mod_sec`.
 //!
 //! Squares and products are the same instructions: only the columns of the second factor differ.
 //!
@@ -41,13 +41,13 @@ pub(super) struct Windows {
     pub(super) table: Table,
 }
 
-/// The window that takes the fewest products for random exponents of so many bits.
+/// The bits of a window for which random exponents of `bits` bits take the fewest products.
 pub(super) fn window(bits: u32) -> u32 {
     (1..=7).min_by_key(|w| (1 << (w - 1)) + bits.div_ceil(w + 1)).unwrap_or(1)
 }
 
-/// Most registers of a thread that computes a power with so many panels: as few as `ptxas` does without spills on all GPUs, so that more warps are on a
-/// multiprocessor. None: it chooses no more by itself, or spills at any bound.
+/// Most registers of a thread that computes a power. `ptxas` takes more registers than it needs, and fewer warps are on a multiprocessor then. These are the least
+/// bounds without spills on all GPUs. None: `ptxas` takes few registers by itself, or spills at any bound.
 const fn registers_of_power(panels: u32) -> Option<u32> {
     match panels {
         3 => Some(85),
@@ -59,7 +59,7 @@ const fn registers_of_power(panels: u32) -> Option<u32> {
     }
 }
 
-/// Most registers of a thread that fills a table: more than `ptxas` would choose by itself, for it would spill some.
+/// Most registers of a thread that fills a table. `ptxas` spills here: it chooses 72 and 80 registers by itself. With these bounds it takes more.
 const fn registers_of_table(panels: u32) -> Option<u32> {
     match panels {
         2 => Some(168),

@@ -11,13 +11,13 @@
 //!
 //! **The high half** `u` has the digits from limb `N` on, and what the others carry. With `D_j` the digit of limb `j`,
 //! `⌊q·m/B^(N−1)⌋ = Σ D_j·B^(j−N+1) + c` over `j ≥ N − 1`, where `c` is what lower digits carry. Its lowest limb is limb `N − 1` of `t`, so `c` need not be
-//! computed. With `w = D_(N−1) mod B`, that limb is `w + c mod B`, and `c < B`, so one more is carried into limb `N` if and only if `t_(N−1) < w`.
+//! computed: with `w = D_(N−1) mod B` that limb is `w + c mod B`, and `c < B`. So limb `N` gets a carry of one from this sum if and only if `t_(N−1) < w`.
 //!
-//! The matrices are one limb further than those of other products: block 0 begins with limb `N − 1`. So a step more has the last bytes of the quotient. The digit
-//! of limb `2N − 1`, which would need a block more, has the bytes of the highest limbs of `q` and `m` alone: `q₁·m₃ + q₂·(m₂ + 2⁸·m₃) + q₃·(m₁ + 2⁸·m₂ + 2¹⁶·m₃)`. Lane 31 computes it by itself.
+//! The matrices are one limb further than in other products: block 0 begins with limb `N − 1`. So a step more has the last bytes of the quotient. The digit
+//! of limb `2N − 1`, which would need a block more, has the bytes of the highest limbs of `q` and `m` alone: `q₁·m₃ + q₂·(m₂ + 2⁸·m₃) + q₃·(m₁ + 2⁸·m₂ + 2¹⁶·m₃)`. The last lane computes it by itself.
 //!
-//! **The difference** is one of digits: `A_j` of the high half of `t` less `U_j` of `u`, and `2⁵⁷ − 2²⁵` more, so that none is negative. With 2²⁵ more in limb 0,
-//! all of that together is `2²⁵·R`, so above limb `N − 1` there is 2²⁵, or one less where the difference is negative.
+//! **The difference** is one of digits. The high half of `t` has the digits `A_j`, and `u` the digits `U_j`. Each digit of the difference is `A_j − U_j + 2⁵⁷ − 2²⁵`, so that none is negative.
+//! Limb 0 gets 2²⁵ more. All these constants together are `2²⁵·R`, so 2²⁵ leaves limb `N − 1`, or one less if the difference is negative.
 //!
 //! bound: the sums of columns as in `tensor`; a digit is below 2⁵⁶, so `c < 2⁵⁶/(B − 1)`. Digits of differences are below 2⁵⁸. The high words of digits are below 2²⁶, so
 //! a chunk carries at most 1, and is not all ones then. The highest digit is at most `255·(2⁸ − 1 + 2¹⁶ − 1 + 2²⁴ − 1) < B`. The result:
@@ -155,7 +155,7 @@ impl<'p> Ring<'p> {
         layout.arrange(b, self.place, (self.place.shared, other), layout.work);
     }
 
-    /// Is a chunk a piece of what `arrange` takes, so that results become columns at once?
+    /// Is a chunk a piece of columns? Then results become columns at once.
     pub(super) const fn arranges_chunks(&self) -> bool {
         chunk(self.room.layout) == self.room.layout.words_of_pass()
     }
@@ -166,7 +166,7 @@ impl<'p> Ring<'p> {
         (0..words).step_by(width as usize).flat_map(|i| b.load_shared(vector(width), self.own, from + 4 * i)).collect()
     }
 
-    /// Stores it.
+    /// Stores this lane's chunk of a number.
     pub(super) fn store(&self, b: &mut Builder, number: &[R32], to: u32) {
         let width = piece(number.len() as u32);
         for (words, i) in number.chunks(width as usize).zip((0..).step_by(4 * width as usize)) {
@@ -174,7 +174,7 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// Stores a number of which matrices are made: its limbs or their entries, from its place in the room on.
+    /// Stores a number that matrices are made of: its limbs or their entries, at its place in the room.
     pub(super) fn store_matrix(&self, b: &mut Builder, number: &[R32], to: u32) {
         let Self { room, place, .. } = *self;
         if !room.layout.has_entries {
@@ -196,14 +196,14 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// Where the matrices of such a number are read, `limbs` limbs before its own.
+    /// The source of a number's matrices. They begin `limbs` limbs below the number.
     fn matrices(&self, b: &mut Builder, number: u32, limbs: u32) -> Source {
         let room = self.room;
         let first = b.add(self.place.shared, number - 4 * room.parts() * (BLOCK_LIMBS + limbs));
         if room.layout.has_entries { Source::Entries(first) } else { Source::Words(first) }
     }
 
-    /// A limb of such a number, the same in all lanes.
+    /// A limb of a number that matrices are made of, the same in all lanes.
     fn limb(&self, b: &mut Builder, number: u32, limb: u32) -> R32 {
         let parts = self.room.parts();
         b.load_shared(Vector::V1, self.place.shared, number + 4 * (parts * limb + parts - 1))[0]
@@ -219,7 +219,7 @@ impl<'p> Ring<'p> {
         (0..chunk(room.layout)).map(|i| b.load_shared(Vector::V1, own, room.factor + 8 * i + 4)[0]).collect()
     }
 
-    /// Makes a number, whose chunks these are, the first factor and the second one. `arrange` must follow, with or without another second factor.
+    /// Makes a number the first factor and the second one; each lane has a chunk of it. If chunks are no pieces of columns, `arrange` must follow.
     pub(super) fn set_both(&self, b: &mut Builder, number: &[R32]) {
         self.store_matrix(b, number, self.room.factor);
         if self.arranges_chunks() {
@@ -229,7 +229,7 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// Writes a number, whose chunks these are, to a row.
+    /// Writes a number to a row; each lane has a chunk of it.
     pub(super) fn write(&self, b: &mut Builder, number: &[R32], row: R64) {
         let width = piece(number.len() as u32);
         let to = b.mad_wide(self.place.lane, 4 * chunk(self.room.layout), row);
@@ -238,7 +238,7 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// Multiplies the first factor by the number whose columns have been arranged: this lane's chunk of the result. Nobody reads shared memory any more.
+    /// Multiplies the first factor by the number whose columns have been arranged. Returns this lane's chunk of the result. After it, no lane reads the work area.
     pub(super) fn multiply(&self, b: &mut Builder) -> Vec<R32> {
         let Self { room, place, ref digits, .. } = *self;
         let layout = room.layout;
@@ -285,8 +285,8 @@ impl<'p> Ring<'p> {
         self.difference(b, (&own, entering), &less, highest)
     }
 
-    /// The sums of half of the columns of a product, of a first factor whose matrices these are and of the inverse or of the modulus. Panel `p` has blocks `8p`
-    /// to `8p + 7` from the first one on.
+    /// The sums of half of the columns of a product. Its first factor has these matrices, the second one is the inverse or the modulus. Panel `p` has blocks `8p`
+    /// to `8p + 7` of the half.
     ///
     /// Steps with the same rest modulo 8 have most blocks in common, so these are loaded once.
     fn half_product(&self, b: &mut Builder, matrices: Source, half: Half) -> Vec<Sums> {
@@ -314,7 +314,7 @@ impl<'p> Ring<'p> {
         panels
     }
 
-    /// In the last lane: the digit of limb `2N − 1` of the product of the quotient and the modulus, whose highest limb of the quotient this is.
+    /// In the last lane: the digit of limb `2N − 1` of the quotient times the modulus. `quotient` is the highest limb of the quotient.
     fn highest_digit(&self, b: &mut Builder, quotient: R32) -> R32 {
         let room = self.room;
         let modulus = b.load_shared(Vector::V1, self.place.shared, room.modulus + 4 * (room.limbs() - 1))[0];
@@ -325,8 +325,8 @@ impl<'p> Ring<'p> {
         b.mad_lo(three, lower, sum)
     }
 
-    /// The high half of the product minus `u`, or `m` more. The high half has the digits `own` and what enters it, `u` the digits `less`, from limb `N − 1` on, and
-    /// `highest` in the last lane.
+    /// The high half of the product minus `u`, or `m` more. The high half has the digits `own`, and `entering` enters its lowest limb. `u` has the digits `less`, which begin with limb `N − 1`,
+    /// and `highest` in the last lane.
     fn difference(&self, b: &mut Builder, (own, entering): (&[R32], R32), less: &[R32], highest: R32) -> Vec<R32> {
         let Self { room, is_first, is_last, .. } = *self;
         let [guard, above] = [less[0], less[1]];

@@ -12,16 +12,18 @@
 //! work         the first factor on its way; then the columns of the second one; later digits
 //! ```
 //!
-//! The first factor, the low half and the quotient are what matrices are made of: limbs, or entries.
+//! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
 
 use warpmp_kernel::build::{Builder, Emit};
 
-use super::digits::ALIGNMENT;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PIECE_LIMBS};
 use crate::kernels::tensor::warps::Place;
 
 /// Limbs of a panel of blocks.
 pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
+
+/// Bytes to which a warp's memory is aligned: all banks.
+pub(super) const ALIGNMENT: u32 = 128;
 
 /// Addresses that are kept.
 pub(super) const KEPT: usize = 3;
@@ -51,7 +53,7 @@ impl Room {
             blocks: COLUMNS * panels,
             panels,
             work: 0,
-            // With more, `ptxas` would spill registers.
+            // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too. With eight, `ptxas` would spill registers.
             has_entries: panels <= 7,
             in_pieces: false,
             is_cyclic: false,
@@ -86,7 +88,7 @@ impl Room {
         ]
     }
 
-    /// Words of a limb in a number of which matrices are made.
+    /// Words of a limb in a number that matrices are made of.
     pub(super) const fn parts(self) -> u32 {
         if self.layout.has_entries { 2 } else { 1 }
     }
@@ -101,7 +103,7 @@ impl Room {
         self.layout.bytes() + ALIGNMENT - 16
     }
 
-    /// The place of a lane whose memory begins with that multiple of the alignment.
+    /// The place of a lane with its memory aligned. The room has bytes for that.
     pub(super) fn aligned(b: &mut Builder, place: &Place) -> Place {
         let end = b.add(place.shared, ALIGNMENT - 1);
         Place { shared: b.and(end, ALIGNMENT.wrapping_neg()), ..*place }
