@@ -9,7 +9,7 @@
 //! If their sum overflows, what is left is below the second: not all ones, as `resolve_carries` asks.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::{Carries, all_ones, resolve_carries, wrapping_add_small};
+use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{divide, piece, vector};
 
@@ -358,12 +358,20 @@ pub(in crate::kernels) fn difference(b: &mut Builder, digit: [R32; 2], less: [R3
 
 /// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.
 pub(super) fn resolve(b: &mut Builder, digits: &[R32], below: R32) -> Vec<R32> {
-    let (limbs, carries) = unresolved(b, digits, below);
-    resolve_carries(b, &limbs, carries, 32)
+    resolve_with_carries(b, digits, below).0
+}
+
+/// The same, and the carries of all lanes.
+pub(super) fn resolve_with_carries(b: &mut Builder, digits: &[R32], below: R32) -> (Vec<R32>, Carries) {
+    let (limbs, generates) = unresolved(b, digits, below);
+    let ones = all_ones(b, &limbs);
+    let carries = Carries::look_ahead(b, generates, ones, 32);
+    let carry = carries.into_lane(b);
+    (wrapping_add_small(b, &limbs, carry), carries)
 }
 
 /// The same before carries from other chunks, and whether it carries.
-pub(super) fn unresolved(b: &mut Builder, digits: &[R32], below: R32) -> (Vec<R32>, Pred) {
+fn unresolved(b: &mut Builder, digits: &[R32], below: R32) -> (Vec<R32>, Pred) {
     let highs: Vec<R32> = std::iter::once(below).chain(digits.chunks(2).map(|digit| digit[1])).collect();
     let mut chain = b.chain();
     let limbs: Vec<R32> = digits.chunks(2).zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();

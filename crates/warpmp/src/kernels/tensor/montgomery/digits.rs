@@ -69,18 +69,21 @@ impl<'p> Digits<'p> {
     /// Puts the digits of a number whose panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`.
     pub(super) fn put_neighbours(&self, b: &mut Builder, panels: &[Sums]) {
         let Self { layout, place, ref swizzle } = *self;
+        if let Some(swizzle) = swizzle {
+            for (sums, p) in panels.iter().zip(0..) {
+                for parity in [0, 1] {
+                    let digit = layout.fold(b, place, sums, parity);
+                    self.put_swizzled(b, swizzle.neighbours, PANEL_LIMBS * p + BLOCK_LIMBS * parity, digit);
+                }
+            }
+            return;
+        }
         let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);
         // Where a panel has whole chunks of products, all panels are alike.
         let whole = PANEL_LIMBS.is_multiple_of(layout.chunk());
         let mut places: [Option<R32>; 2] = [None; 2];
         for (sums, p) in panels.iter().zip(0..) {
             for parity in [0, 1] {
-                let limb = PANEL_LIMBS * p + BLOCK_LIMBS * parity;
-                if let Some(swizzle) = swizzle {
-                    let digit = layout.fold(b, place, sums, parity);
-                    self.put_swizzled(b, swizzle.neighbours, limb, digit);
-                    continue;
-                }
                 let known = &mut places[parity as usize];
                 let panel = if whole { 0 } else { p };
                 let to = match *known {
@@ -132,15 +135,19 @@ pub(super) const fn chunk(layout: Layout) -> u32 {
     2 * layout.panels
 }
 
-/// The place of a limb's digit: bit 3 flips bit 1, bit 5 bit 2, and bits 4 and 6 flip bit 3.
-const fn swizzled(limb: u32) -> u32 {
-    limb ^ limb >> 2 & 0b10 ^ limb >> 3 & 0b1100 ^ limb >> 1 & 0b1000
+/// Which bits of a limb's number flip which bits of its digit's place: bit 3 flips bit 1, bit 5 bit 2, and bits 4 and 6 flip bit 3. A shift to the right, and the bits that are
+/// flipped.
+const FLIPS: [(u32, u32); 3] = [(2, 0b10), (3, 0b1100), (1, 0b1000)];
+
+/// The place of a limb's digit.
+fn swizzled(limb: u32) -> u32 {
+    FLIPS.into_iter().fold(limb, |place, (bits, mask)| place ^ (limb >> bits & mask))
 }
 
 /// The address of the digit of a limb below 128 that only the kernel knows.
 fn address(b: &mut Builder, place: &Place, limb: R32) -> R32 {
     let mut digit = limb;
-    for (bits, mask) in [(2, 0b10), (3, 0b1100), (1, 0b1000)] {
+    for (bits, mask) in FLIPS {
         let flips = b.shr(limb, bits);
         let flips = b.and(flips, mask);
         digit = b.xor(digit, flips);

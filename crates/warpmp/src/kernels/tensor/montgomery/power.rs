@@ -126,7 +126,6 @@ impl Table {
                 let power = ring.multiply(b);
                 b.section("store");
                 let is_square = b.compare(Cmp::Eq, entry, 1);
-                b.increase(entry, 1);
                 b.if_else(
                     is_square,
                     |b| ring.store(b, &power, room.other),
@@ -134,11 +133,11 @@ impl Table {
                         ring.store_matrix(b, &power, room.factor);
                         let table = ring.kept(b, 0);
                         let to = b.mad_wide(entry, 4 * limbs, table);
-                        let to = b.add64(to, u64::from(4 * limbs).wrapping_neg());
                         ring.write(b, &power, to);
                     },
                 );
                 b.warp_barrier();
+                b.increase(entry, 1);
                 b.compare(Cmp::Le, entry, self.odd_powers())
             });
         })

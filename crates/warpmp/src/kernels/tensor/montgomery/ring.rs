@@ -28,7 +28,7 @@
 use std::collections::BTreeMap;
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::{Carries, add_limbs, all_ones, assign, resolve_carries, wrapping_add_small};
+use warpmp_kernel::fragment::{add_limbs, assign, resolve_carries};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 use warpmp_launch::{piece, vector};
 
@@ -38,7 +38,7 @@ use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use crate::kernels::tensor::multiply::{Operands, Source, Sums, add_products, zeros};
 use crate::kernels::tensor::operands::{clear, ending_with, fetch};
 use crate::kernels::tensor::part::Part;
-use crate::kernels::tensor::result::{from_lane_below, resolve, unresolved};
+use crate::kernels::tensor::result::{from_lane_below, resolve, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
 
 /// Most panels with which the columns of constants are in registers.
@@ -253,11 +253,7 @@ impl<'p> Ring<'p> {
         let own = digits.get(b, 0);
         let below = self.word_of_lane_before(b, own[own.len() - 1]);
         let lowest = b.select(0, below, self.is_first);
-        let (low, carries) = unresolved(b, &own, lowest);
-        let ones = all_ones(b, &low);
-        let carries = Carries::look_ahead(b, carries, ones, 32);
-        let carry = carries.into_lane(b);
-        let low = wrapping_add_small(b, &low, carry);
+        let (low, carries) = resolve_with_carries(b, &own, lowest);
         // In the first lane: what enters the high half.
         let carry = carries.leaving(b);
         let entering = b.add(below, carry);
@@ -350,11 +346,7 @@ impl<'p> Ring<'p> {
         let lowest = b.add(lowest, more);
         let below = self.word_of_lane_before(b, digits[digits.len() - 1]);
         let lowest = b.select(lowest, below, is_first);
-        let (sum, carries) = unresolved(b, &digits, lowest);
-        let ones = all_ones(b, &sum);
-        let carries = Carries::look_ahead(b, carries, ones, 32);
-        let carry = carries.into_lane(b);
-        let difference = wrapping_add_small(b, &sum, carry);
+        let (difference, carries) = resolve_with_carries(b, &digits, lowest);
         let out = carries.out_of_group(b);
         let top = b.add(below, out);
         let is_negative = b.compare(Cmp::Lt, top, BIAS as u32);
