@@ -151,18 +151,20 @@ fn gpu_multiplies_on_tensor_cores() {
 }
 
 /// Parts of products by matrix products.
-fn parts_conform(session: &Session, name: &str, sizes: &[usize], lanes: usize) {
-    for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
+fn parts_conform(session: &Session, name: &str, operations: &[Operation], sizes: &[usize], lanes: usize) {
+    for &operation in operations {
         for &bits in sizes {
             operation_conforms_by(session, operation, name, bits, lanes);
         }
     }
 }
 
+const PARTS: [Operation; 4] = [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul];
+
 #[test]
 fn simulator_computes_parts_on_tensor_cores() {
-    parts_conform(&sim(), "tensor", &[2176], 2);
-    parts_conform(&sim(), "tensor-warpgroup", &[12416], 2);
+    parts_conform(&sim(), "tensor", &PARTS, &[2176], 2);
+    parts_conform(&sim(), "tensor-warpgroup", &PARTS, &[12416], 2);
 }
 
 #[test]
@@ -172,11 +174,14 @@ fn gpu_computes_parts_on_tensor_cores() {
     if capability < 80 {
         return;
     }
-    parts_conform(&session, "tensor", &[2176, 3072, 4096, 6144, 8192, 12288], 33);
+    parts_conform(&session, "tensor", &PARTS, &[2176, 3072, 4096, 6144, 8192, 12288], 33);
+    let lows = [1024, 1056, 2016, 2048, 4064, 8160, 10240, 14336, 16384, 18432, 20768, 24576, 28672, 32768, 40960];
+    parts_conform(&session, "tensor", &[Operation::MulLo], &lows, 33);
     if capability == 90 {
         parts_conform(
             &session,
             "tensor-warpgroup",
+            &PARTS,
             &[12416, 14336, 16384, 18048, 20480, 22528, 24576, 24704, 26624, 28672],
             33,
         );

@@ -32,7 +32,7 @@ pub fn check_with(
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
     let mut counters = Counters::default();
     for async_copies in [false, true] {
-        let spec = algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap();
+        let spec = algorithm.spec(shape, settings, Abilities { async_copies }).unwrap();
         let launched = launch(&*spec, &operands, &widths, most);
         counters = launched.counters;
         for lane in 0..most {

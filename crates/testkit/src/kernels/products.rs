@@ -84,7 +84,7 @@ pub fn multiplication(
 ) -> Box<dyn Spec> {
     let algorithm = named.of(Operation::Mul);
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap()
+    algorithm.spec(shape, settings, Abilities { async_copies }).unwrap()
 }
 
 /// Squares on the simulator and compares every lane; the counts of the launch.
@@ -115,7 +115,7 @@ fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: boo
     let algorithm = algorithm(Operation::Sqr, name);
     let shape = OperationShape::square(bits as u32);
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, settings, Abilities { async_copies, ..Abilities::default() }).unwrap()
+    algorithm.spec(shape, settings, Abilities { async_copies }).unwrap()
 }
 
 /// Checks a squaring by name, with and without asynchronous copies.

@@ -81,9 +81,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
     recipe: &With::<ThreadSettings> {
-        spec: |shape, settings, Abilities { async_copies, .. }| {
-            Box::new(MulThread::with(shape, settings, async_copies))
-        },
+        spec: |shape, settings, Abilities { async_copies }| Box::new(MulThread::with(shape, settings, async_copies)),
         candidates: |shape| candidates::thread(shape.max_limbs()),
     },
 };

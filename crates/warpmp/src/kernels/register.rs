@@ -5,7 +5,7 @@ use std::fmt;
 
 use warpmp_device::DeviceInfo;
 
-use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec, warpgroup};
+use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec};
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::{Group, Operation};
@@ -45,14 +45,12 @@ const ASYNC_COPIES_FROM: u32 = 80;
 pub struct Abilities {
     /// Asynchronous copies to shared memory.
     pub async_copies: bool,
-    /// Matrix products of warpgroups.
-    pub warpgroups: bool,
 }
 
 impl Abilities {
     /// Those of a GPU of this compute capability, times ten.
     pub fn of(capability: u32) -> Self {
-        Self { async_copies: capability >= ASYNC_COPIES_FROM, warpgroups: warpgroup::GPUS.run_on(capability) }
+        Self { async_copies: capability >= ASYNC_COPIES_FROM }
     }
 }
 

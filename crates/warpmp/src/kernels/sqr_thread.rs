@@ -54,7 +54,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::Given,
     recipe: &With::<ThreadSquareSettings> {
-        spec: |shape, settings, Abilities { async_copies, .. }| {
+        spec: |shape, settings, Abilities { async_copies }| {
             let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
             let warps = settings.warps.unwrap_or(2);
             let halves = settings.halves.unwrap_or(shape.max_limbs() >= HALVES_FROM);

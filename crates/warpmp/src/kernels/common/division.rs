@@ -21,7 +21,7 @@ use super::turns::Turns;
 use super::{SHORT_TILES, TILE_LIMBS};
 use crate::kernels::long::{Line, Number, Source, Steps, exact_quotient, quotient_of_short};
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::{Abilities, CommonSettings, LongSettings, OperationShape, Spec};
+use crate::kernels::{CommonSettings, LongSettings, OperationShape, Spec};
 use crate::operation::{Operation, Status};
 
 /// Limbs of a thread of the kernels that divide by rows, at least and at most.
@@ -70,8 +70,8 @@ pub(super) fn dividend_limbs(shape: OperationShape) -> u32 {
 }
 
 /// The steps of quotients and remainders, of one of them, and of products modulo a number.
-pub(super) fn division(shape: OperationShape, settings: CommonSettings, abilities: Abilities) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape, LongSettings::default(), abilities).of_common();
+pub(super) fn division(shape: OperationShape, settings: CommonSettings) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape, LongSettings::default()).of_common();
     let last = shape.operands().len() - 1;
     let divisor = steps.operand(last);
     let limbs = divisor.limbs;

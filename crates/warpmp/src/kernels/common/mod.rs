@@ -76,11 +76,11 @@ pub(super) const MONTGOMERY: Algorithm = Algorithm {
     recipe: &On(
         warpgroup::GPUS,
         With::<CommonSettings> {
-            spec: |shape, settings, abilities| {
+            spec: |shape, settings, _| {
                 if shape.operation == Operation::PowMod {
                     Box::new(power(shape))
                 } else if has_dividends(shape.operation) {
-                    division::division(shape, *settings, abilities)
+                    division::division(shape, *settings)
                 } else {
                     Box::new(residue(shape, *settings))
                 }

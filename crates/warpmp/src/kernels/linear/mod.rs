@@ -52,7 +52,7 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: thread::fits,
         recipe: &With::<WarpSettings> {
-            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous }| {
                 Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous))
             },
             candidates: candidates::warps,
@@ -65,7 +65,7 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: |shape| shape.is_within_group(),
         recipe: &With::<WarpSettings> {
-            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous }| {
                 let mut spec = Linear::new(shape, None, asynchronous);
                 spec.warps = settings.warps.unwrap_or(4);
                 spec.split = Some(spec.usual_split());

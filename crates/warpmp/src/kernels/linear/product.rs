@@ -36,7 +36,7 @@ pub(super) const THREAD: Algorithm = Algorithm {
     order: Order::Given,
     fits: |shape| part::fits(shape) || thread::fits(shape) || fits(shape, &mul_thread::ALGORITHM),
     recipe: &With::<ThreadSettings> {
-        spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+        spec: |shape, settings, Abilities { async_copies: asynchronous }| {
             if part::fits(shape) {
                 return Box::new(PartThread::new(shape, settings, asynchronous));
             }
@@ -57,7 +57,7 @@ pub(super) const GROUP: Algorithm = Algorithm {
     order: Order::LongerFirst,
     fits: |shape| shape.is_within_group(),
     recipe: &With::<GroupSettings> {
-        spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+        spec: |shape, settings, Abilities { async_copies: asynchronous }| {
             if let Some(spec) = LowGroup::new(shape, settings) {
                 return Box::new(spec);
             }
@@ -78,8 +78,7 @@ pub(super) const KARATSUBA: Algorithm = Algorithm {
     order: Order::LongerFirst,
     fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
     recipe: &With::<KaratsubaSettings> {
-        spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| match KaratsubaPart::new(shape, settings)
-        {
+        spec: |shape, settings, Abilities { async_copies: asynchronous }| match KaratsubaPart::new(shape, settings) {
             Some(spec) => Box::new(spec),
             None => after(shape, asynchronous, |product| Box::new(KaratsubaGroup::with(product, settings))),
         },
@@ -95,7 +94,7 @@ pub(super) const TOOM: Algorithm = Algorithm {
     order: Order::LongerFirst,
     fits: |shape| fits(shape, &TOOM_8),
     recipe: &With::<ChainSettings> {
-        spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+        spec: |shape, settings, Abilities { async_copies: asynchronous }| {
             after(shape, asynchronous, |product| Box::new(Toom::new(8, product, settings)))
         },
         candidates: candidates::default_alone,

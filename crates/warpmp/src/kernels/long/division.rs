@@ -65,7 +65,7 @@ use super::sequence::{Steps, by_products};
 use super::source::{Above, Bit, Number, Source};
 use crate::kernels::fft::MOST_LIMBS;
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::{Abilities, Algorithm, LongSettings, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::{Operation, Status};
 
 /// The row of the register.
@@ -75,7 +75,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "quotients, remainders and modular products; the longest operand from 8193 to 16777216 bits; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &by_products(|shape, settings, abilities| spec(shape, *settings, abilities)),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
 fn fits(shape: OperationShape) -> bool {
@@ -163,8 +163,8 @@ struct Problem {
     reciprocal: Reciprocal,
 }
 
-fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Box<dyn Spec> {
-    let steps = Steps::new(shape, settings, abilities);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let steps = Steps::new(shape, settings);
     let is_product = matches!(shape.operation, Operation::MulMod | Operation::SqrMod);
     let longest = shape.max_limbs() * if is_product { 2 } else { 1 };
     let mut steps = if longest <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };

@@ -7,7 +7,7 @@ use warpmp_launch::Spec;
 use super::line::{CarryIn, Function, Line, Place, Word};
 use super::sequence::Steps;
 use super::source::{Above, Bit, Source};
-use crate::kernels::{Abilities, Algorithm, FixedSettings, LongSettings, OperationShape, Order, With, candidates};
+use crate::kernels::{Algorithm, FixedSettings, LongSettings, OperationShape, Order, With, candidates};
 use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product, product_part};
 
 /// The row of the register.
@@ -22,7 +22,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The kernels.
 fn spec(shape: OperationShape) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape, LongSettings::default(), Abilities::default());
+    let mut steps = Steps::new(shape, LongSettings::default());
     for line in lines(shape, &steps) {
         steps.line(line);
     }

@@ -23,7 +23,7 @@ use super::low_inverse::LowInverse;
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use super::verdict::Checks;
-use crate::kernels::{Abilities, Algorithm, LongSettings, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -33,7 +33,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "Montgomery's operations for moduli of 16385 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &by_products(|shape, settings, abilities| spec(shape, *settings, abilities)),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
 /// The longest number that rows of a reduction invert, in limbs.
@@ -46,9 +46,9 @@ fn fits(shape: OperationShape) -> bool {
     matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont | O::ToMont) && LIMBS.contains(&modulus)
 }
 
-fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     use Operation as O;
-    let mut steps = Steps::new(shape, settings, abilities);
+    let mut steps = Steps::new(shape, settings);
     let count = shape.operands().len();
     let m = steps.operand(count - 1);
     let n = m.limbs;

@@ -10,7 +10,7 @@ use super::linear::sign;
 use super::sequence::{Extra, Steps, by_products};
 use super::source::Source;
 use crate::kernels::fft::large::Large;
-use crate::kernels::{Abilities, Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// Bits of the longer factor, at least.
@@ -26,7 +26,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "factors whose longer one has 2049 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &by_products(|shape, settings, abilities| spec(shape, *settings, abilities)),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
 fn fits(shape: OperationShape) -> bool {
@@ -35,8 +35,8 @@ fn fits(shape: OperationShape) -> bool {
     product.max_bits() >= LEAST_BITS && Large::new(product).is_some()
 }
 
-fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Box<dyn Spec> {
-    let steps = Steps::new(shape, settings, abilities);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let steps = Steps::new(shape, settings);
     let [a, b] = [0, 1].map(|i| steps.operand(i));
     let longest = a.limbs.max(b.limbs);
     let mut steps = if longest <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };

@@ -9,7 +9,7 @@ use super::line::{CarryIn, Line, Negative, Word};
 use super::sequence::Steps;
 use super::source::Number;
 use super::verdict::Checks;
-use crate::kernels::{Abilities, Algorithm, FixedSettings, LongSettings, OperationShape, Order, With, candidates};
+use crate::kernels::{Algorithm, FixedSettings, LongSettings, OperationShape, Order, With, candidates};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -23,7 +23,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn spec(shape: OperationShape) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape, LongSettings::default(), Abilities::default());
+    let mut steps = Steps::new(shape, LongSettings::default());
     let count = shape.operands().len();
     let m = steps.operand(count - 1);
     let operands: Vec<Number> = (0..count - 1).map(|i| steps.operand(i)).collect();

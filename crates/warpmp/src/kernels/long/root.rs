@@ -31,7 +31,7 @@ use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use crate::kernels::fft::MOST_LIMBS;
 use crate::kernels::modular::sqrt::Sqrt;
-use crate::kernels::{Abilities, Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -44,7 +44,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
         let limbs = shape.operands()[0].limbs();
         shape.operation == Operation::Sqrt && (FROM_LIMBS..=MOST_LIMBS).contains(&limbs)
     },
-    recipe: &by_products(|shape, settings, abilities| spec(shape, *settings, abilities)),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
 /// The limbs of a number, at least.
@@ -59,8 +59,8 @@ const SHORT_DIVISION_LIMBS: u32 = 258;
 /// The longest number whose roots have whole tiles, in limbs.
 const TILE_LIMBS: u32 = 2048;
 
-fn spec(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Box<dyn Spec> {
-    let steps = Steps::new(shape, settings, abilities);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let steps = Steps::new(shape, settings);
     let value = steps.operand(0);
     let mut steps = if value.limbs <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
     let halvings = (0..32).find(|&i| value.limbs.div_ceil(2) <= SHORT_LIMBS << i).unwrap_or(0);

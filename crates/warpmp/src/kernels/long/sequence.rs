@@ -14,12 +14,10 @@ use super::source::{Number, Source};
 use super::unwrap::Unwrap;
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK, wrapped_limbs};
-use crate::kernels::tensor::{self, Tensor};
+use crate::kernels::tensor::{self, LowProduct, Tensor};
 use crate::kernels::transform::SHARED_MEMORY_FROM;
-use crate::kernels::warpgroup::{self, Warpgroup};
 use crate::kernels::{
-    Abilities, FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, TensorSettings, WarpgroupSettings,
-    With, candidates,
+    Abilities, FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, TensorSettings, With, candidates,
 };
 
 /// The longer factor of a product has at least this many limbs here.
@@ -33,7 +31,7 @@ const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
 /// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured.
 const WRAPPED_LIMBS: [RangeInclusive<u32>; 7] =
-    [1025..=1344, 1537..=1792, 2049..=2592, 3073..=3584, 4097..=4992, 5121..=5568, 6145..=7167];
+    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7167];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;
@@ -53,8 +51,6 @@ pub(in crate::kernels) struct Steps {
     /// The idea of the sequence, for its name.
     name: &'static str,
     settings: LongSettings,
-    /// What the kernels may use of the GPU.
-    abilities: Abilities,
     /// Are the steps for all lanes at once?
     is_shared: bool,
     /// Are the steps only for launches where this word for all lanes is not 0?
@@ -124,12 +120,11 @@ struct Conditional(Box<dyn Spec>);
 pub(super) struct Mark(u32);
 
 impl Steps {
-    pub(in crate::kernels) fn new(shape: OperationShape, settings: LongSettings, abilities: Abilities) -> Self {
+    pub(in crate::kernels) fn new(shape: OperationShape, settings: LongSettings) -> Self {
         Self {
             shape,
             name: "long",
             settings,
-            abilities,
             is_shared: false,
             condition: None,
             has_long_blocks: false,
@@ -287,8 +282,14 @@ impl Steps {
         assert!(self.takes_in([a, b], extra, product.limbs), "no other kernel has what is added");
         let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
-        // Parts by `tensor` are of equal factors, which nobody asks for here.
         let is_whole = product.limbs == a.limbs + b.limbs;
+        if extra == Extra::Nothing
+            && let Some(spec) = self.low_half([a, b], product.limbs)
+        {
+            self.count_product(longest);
+            self.push(spec, [a, b, product]);
+            return;
+        }
         if let Some(n) = self.wrapped(a, b, product.limbs) {
             return self.multiply_wrapped([a, b], extra, n, product);
         }
@@ -337,7 +338,7 @@ impl Steps {
 
     /// The lower limbs of `a·b`, at least these.
     pub(super) fn lower_product(&mut self, a: Number, b: Number, limbs: u32) -> Number {
-        if a.limbs.max(b.limbs) <= TENSOR_LIMBS[0] {
+        if a.limbs.max(b.limbs) <= TENSOR_LIMBS[0] && self.low_half([a, b], limbs).is_none() {
             return self.product(a, b);
         }
         let product = self.reserve(limbs.min(a.limbs + b.limbs));
@@ -348,25 +349,18 @@ impl Steps {
     /// The lowest limbs of `a·b`, at least these.
     fn low_product(&mut self, a: Number, b: Number, limbs: u32) -> Number {
         let limbs = limbs.max(LEAST_LIMBS).next_multiple_of(SECTOR_LIMBS);
-        if limbs > a.limbs.min(b.limbs) {
-            return self.lower_product(a, b, limbs);
-        }
-        let factors = [a, b].map(|it| it.section(0, limbs));
-        let [x, y] = factors.map(|it| self.operand_shape(it));
-        let shape = OperationShape::low_product(x, y);
-        let within = factors.map(Number::within);
-        let spec: Box<dyn Spec> = if (tensor::PARTS.fits)(shape) {
-            Box::new(Tensor::within(shape, &self.tensor_settings(), within))
-        } else if self.abilities.warpgroups && (warpgroup::PARTS.fits)(shape) {
-            let products = self.is_shared.then_some(1);
-            Box::new(Warpgroup::within(shape, WarpgroupSettings { products }, within))
-        } else {
-            return self.lower_product(factors[0], factors[1], limbs);
-        };
-        let low = self.reserve(limbs);
-        self.count_product(limbs);
-        self.push(spec, [factors[0], factors[1], low]);
-        low
+        let [a, b] = if limbs > a.limbs.min(b.limbs) { [a, b] } else { [a, b].map(|it| it.section(0, limbs)) };
+        self.lower_product(a, b, limbs)
+    }
+
+    /// The kernel of the low half of a product of factors of so many limbs on tensor cores, if they have as many and there is one.
+    fn low_half(&self, factors: [Number; 2], limbs: u32) -> Option<Box<dyn Spec>> {
+        let [a, b] = factors.map(|it| self.operand_shape(it));
+        let shape = OperationShape::low_product(a, b);
+        let fits = factors.iter().all(|it| it.limbs == limbs) && (tensor::PARTS.fits)(shape);
+        fits.then(|| -> Box<dyn Spec> {
+            Box::new(LowProduct::within(shape, &self.tensor_settings(), factors.map(Number::within)))
+        })
     }
 
     /// Counts a product with a factor of so many limbs.

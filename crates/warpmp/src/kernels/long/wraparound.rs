@@ -19,8 +19,8 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "factors of 8193 to 12256, 16385 to 24544 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &by_products(|shape, settings, abilities| {
-        let mut steps = Steps::new(shape, *settings, abilities);
+    recipe: &by_products(|shape, settings, _| {
+        let mut steps = Steps::new(shape, *settings);
         let [a, b] = [0, 1].map(|i| steps.operand(i.min(shape.operands().len() - 1)));
         let n = wrapped_limbs(a.limbs, b.limbs).expect("the operands fit");
         let result = steps.result(0).row;

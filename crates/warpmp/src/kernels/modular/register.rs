@@ -61,7 +61,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation) && shape.is_within_group(),
         recipe: &With::<ChainSettings> {
-            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous }| {
                 let layout = in_thread(held_limbs(shape), shape.operation);
                 spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
             },
@@ -75,7 +75,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         order: Order::Given,
         fits: |shape| shape.is_within_group(),
         recipe: &With::<HeldSettings> {
-            spec: |shape, settings, Abilities { async_copies: asynchronous, .. }| {
+            spec: |shape, settings, Abilities { async_copies: asynchronous }| {
                 let layout = match shape.operation {
                     Operation::Gcd if settings.block.is_none() => gcd::layout(held_limbs(shape).max(2)),
                     Operation::Gcd | Operation::Jacobi => {

@@ -10,7 +10,7 @@
 //! The next operands arrive while a product is computed. They may overwrite `b` and what entries were made of, because columns and entries are
 //! copies. Without entries `a` has two places.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::part::Part;
 use super::piece;
@@ -20,6 +20,9 @@ pub(in crate::kernels) const BLOCK_LIMBS: u32 = 8;
 
 /// Columns of a panel: the width of a matrix product.
 pub(super) const COLUMNS: u32 = 8;
+
+/// Limbs of a panel.
+pub(in crate::kernels) const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
 
 /// Limbs of a piece: what a lane loads or stores at a time.
 pub(in crate::kernels) const PIECE_LIMBS: u32 = 4;
@@ -60,7 +63,19 @@ impl Layout {
         let has_entries = matches!(panels, 2..=7);
         let layout =
             Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces, is_cyclic };
-        Self { work: layout.entries() + if has_entries { layout.entry_bytes() } else { 0 }, ..layout }
+        Self { work: layout.end_of_operands(), ..layout }
+    }
+
+    /// Of the factors of a low half. Behind the operands is nothing yet.
+    pub(super) fn of_low(limbs: [u32; 3], pieces: [u32; 2], with_entries: &RangeInclusive<u32>) -> Self {
+        let layout = Self { in_pieces: false, ..Self::of(limbs, pieces, false) };
+        let layout = Self { has_entries: with_entries.contains(&layout.panels), ..layout };
+        Self { work: layout.end_of_operands(), ..layout }
+    }
+
+    /// Where the operands and their entries end.
+    fn end_of_operands(self) -> u32 {
+        self.entries() + if self.has_entries { self.entry_bytes() } else { 0 }
     }
 
     /// Columns of all panels.
@@ -102,6 +117,11 @@ impl Layout {
     /// Words of a lane's piece of `b`. One panel is one pass of words in pairs; more panels are passes of four.
     pub(super) const fn words_of_pass(self) -> u32 {
         if self.panels == 1 { 2 } else { 4 }
+    }
+
+    /// Words that a lane copies at a time of the row of `a` or `b`.
+    pub(super) fn words_of_lane(self, factor: usize) -> u32 {
+        if factor == 1 && self.b_waits() { self.words_of_pass() } else { self.pieces[factor] }
     }
 
     /// Does the next `b` wait in registers, a piece in each lane?

@@ -17,7 +17,10 @@
 //! source: schoolbook multiplication as a matrix product by a Toeplitz matrix; columns modulo their number, and the
 //! order of blocks in the panels, are ours.
 
+mod digits;
+mod half;
 mod layout;
+mod low;
 mod montgomery;
 pub(in crate::kernels) mod multiplication;
 mod multiply;
@@ -33,6 +36,7 @@ use warpmp_launch::{Entry, Ports, Stage};
 use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use layout::{COLUMNS, Layout};
+pub(in crate::kernels) use low::LowProduct;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
 use multiply::Source;
@@ -90,9 +94,23 @@ pub(super) const SQUARES: Algorithm = Algorithm {
 /// The row of the register for parts of products.
 pub(super) const PARTS: Algorithm = Algorithm {
     summary: "a warp a product by matrix products of bytes on tensor cores; what is added joins its digits",
-    accepts: "factors of 1024 to 12288 bits, both of the same 128·k bits; an addend of 128·k bits, no longer; on a GPU from sm_80 on",
-    fits: part::fits,
+    accepts: "factors of 1024 to 12288 bits, both of the same 128·k bits; an addend of 128·k bits, no longer; for low halves both of \
+              the same 32·k bits from 993 to 28672; on a GPU from sm_80 on",
+    fits: |shape| low::fits(shape) || part::fits(shape),
     order: Order::Given,
+    recipe: &On(
+        Gpus::from(MATRIX_PRODUCTS_FROM),
+        With::<TensorSettings> {
+            spec: |shape, settings, _| {
+                if low::fits(shape) {
+                    Box::new(LowProduct::new(shape, settings))
+                } else {
+                    Box::new(Tensor::new(shape, settings))
+                }
+            },
+            candidates: |_| candidates::tensor(),
+        },
+    ),
     ..ALGORITHM
 };
 
@@ -171,6 +189,7 @@ impl Tensor {
     }
 
     fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
+        assert!(multiplication.part != Part::Low, "`LowProduct` has low halves");
         let is_cyclic = multiplication.part == Part::Cyclic;
         let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
@@ -261,9 +280,7 @@ impl Tensor {
     /// The address of the lane's first piece of `a` or `b`.
     fn factor(&self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
         let row = rows.factor(b, product, i);
-        let waits = i == 1 && self.layout.b_waits();
-        let words = if waits { self.layout.words_of_pass() } else { self.layout.pieces[i] };
-        b.mad_wide(place.lane, 4 * words, row)
+        b.mad_wide(place.lane, 4 * self.layout.words_of_lane(i), row)
     }
 
     /// The address of the lane's first piece of the product, as if all of its limbs were kept.

@@ -27,7 +27,7 @@ pub(super) struct PanelSums {
 
 impl Layout {
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
-    /// For a low half the last step, which has none of it, is left out. Modulo `B^n − 1` there are no halves. Each `fence` steps end with a barrier.
+    /// Modulo `B^n − 1` there are no halves. Each `fence` steps end with a barrier.
     pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: Source, part: Part, fence: u32) -> Vec<PanelSums> {
         let operands = Operands::of(b, place, a, self.work, fence);
         let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, place.member, number));
@@ -37,7 +37,7 @@ impl Layout {
             return sums.into_iter().map(|sums| PanelSums { low: sums, both: sums }).collect();
         }
         let mut low = vec![zeros; self.panels as usize];
-        let steps = self.blocks + u32::from(part != Part::Low);
+        let steps = self.blocks + 1;
         let both = self.multiply_cyclically(b, &operands, zeros, steps, |b, both, step| {
             self.snapshot(b, &mut low, both, &here, step);
         });

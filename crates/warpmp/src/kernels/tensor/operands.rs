@@ -144,10 +144,15 @@ impl Layout {
 
 /// Puts a piece of `b` into its column and the copy of this column.
 fn put_piece(b: &mut Builder, words: &[R32], (to, offset): (R32, u32), work: u32) {
-    let words: Vec<R32> = words.iter().map(|&word| b.prmt(word, 0, 0x0123)).collect();
+    let words = reversed(b, words);
     for offset in [offset, offset + COLUMNS * BLOCK_BYTES] {
         b.store_shared(&words, to, work + offset);
     }
+}
+
+/// Words with their bytes in reverse.
+pub(super) fn reversed(b: &mut Builder, words: &[R32]) -> Vec<R32> {
+    words.iter().map(|&word| b.prmt(word, 0, 0x0123)).collect()
 }
 
 /// Writes `words` words of zeros at a place of the warp's shared memory.

@@ -1,8 +1,9 @@
-//! Parts of products by matrix products: `mul_lo`, `mul_hi`, `mul_add`, `signed_mul`, in one kernel. `tensor` and `tensor-warpgroup` share this.
+//! Parts of products by matrix products, in one kernel: `mul_hi`, `mul_add`, `signed_mul`, `mul_lo`. `tensor` and `tensor-warpgroup` share this.
 //!
-//! computes   of a·b the low half, the high half, all of it plus c, or all of it for two's complements; by `tensor` also all of it modulo `B^n − 1`
+//! computes   of a·b the high half, all of it plus c, or all of it for two's complements; by `tensor-warpgroup` also the low half, which is `low` in `tensor`; by
+//!            `tensor` also all of it modulo `B^n − 1`
 //! requires   factors of equal length in whole pieces of four limbs; an addend in whole pieces, no longer than a factor
-//! cost       that of the product; a low half leaves out the last step and the digits above; modulo `B^n − 1` columns modulo their number are the
+//! cost       that of the product; a low half leaves out the digits above; modulo `B^n − 1` columns modulo their number are the
 //!            result, so no sums are copied and no digits are above; a row is read for each addend
 //!
 //! What is added joins the digits before their carries run. With the bit patterns A and B of `n` limbs and the signs s and t, the product of two's
@@ -92,10 +93,11 @@ impl Part {
 /// The longest factors of parts by `tensor`. With more, `ptxas` spills registers.
 const MOST_LIMBS: u32 = 384;
 
-/// Does `tensor` take these operands? Two's complements of one panel would spill registers, too.
+/// Does `tensor` take these operands of a part that is no low half? Two's complements of one panel would spill registers, too.
 pub(super) fn fits(shape: OperationShape) -> bool {
     let limbs = shape.operands()[0].limbs();
-    in_pieces(shape)
+    shape.operation != Operation::MulLo
+        && in_pieces(shape)
         && super::LIMBS.contains(&limbs)
         && limbs <= MOST_LIMBS
         && (shape.operation != Operation::SignedMul || limbs > BLOCK_LIMBS * COLUMNS)

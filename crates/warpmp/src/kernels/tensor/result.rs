@@ -8,6 +8,8 @@
 //! chunk of `n` limbs adds two numbers: any below `2^(32n)`, and one whose words are high words, below `2^(32n − 7)`.
 //! If their sum overflows, what is left is below the second: not all ones, as `resolve_carries` asks.
 
+use std::ops::Range;
+
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
@@ -18,8 +20,8 @@ use super::multiply::{PanelSums, Sums, rows};
 use super::part::{Addends, Part, Pieces};
 use super::warps::Place;
 
-/// Where digits lie in the work area.
-pub(super) enum Digits {
+/// Where the digits of products lie in the work area.
+pub(super) enum Places {
     /// Chunks with a digit of padding after each. A lane puts them at these addresses: of limb `g` of its block 0 where a chunk holds the whole
     /// block, and where one ends in the middle of it.
     Padded([R32; 2]),
@@ -70,19 +72,28 @@ pub(super) struct Target<'t> {
     pub(super) addends: &'t Addends,
 }
 
+/// What is kept of a row.
+pub(super) struct Kept {
+    /// The address of the lane's first piece, if all limbs are kept.
+    pub(super) to: R64,
+    pub(super) limbs: Range<u32>,
+    /// Limbs of a piece.
+    pub(super) width: u32,
+    /// Limbs of a lane, and the bytes from its place in the work area to that of the next.
+    pub(super) chunk: u32,
+    pub(super) stride: u32,
+}
+
 impl Layout {
     /// Writes the product whose sums these are.
     pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], target: &Target<'_>) {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        let halves = match target.part {
-            Part::Low | Part::Cyclic => 1,
-            Part::Whole | Part::High | Part::Sum(_) | Part::Signed => 2,
-        };
+        let halves = if target.part == Part::Cyclic { 1 } else { 2 };
         if let Some(permuted) = target.permuted {
-            let digits = Digits::Permuted(*permuted);
-            self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &digits, block, digit));
+            let places = Places::Permuted(*permuted);
+            self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &places, block, digit));
             b.warp_barrier();
             let pieces = self.resolve_pieces(b, place, permuted.pairs, halves, target.addends);
             b.section("store");
@@ -100,17 +111,25 @@ impl Layout {
             self.store_piece(b, place, target, 0, &limbs);
         } else {
             b.warp_barrier();
-            self.store_through_shared(b, place, target, &limbs);
+            let own = b.mad_lo(place.lane, self.limb_bytes(), place.shared);
+            let kept = Kept {
+                to: target.to,
+                limbs: self.kept(target.part),
+                width: piece(self.limbs[2]),
+                chunk: self.chunk(),
+                stride: self.limb_bytes(),
+            };
+            self.store_through_shared(b, place, (own, &limbs), &kept);
         }
     }
 
     /// The places of digits in chunks.
-    pub(super) fn padded(self, b: &mut Builder, place: &Place) -> Digits {
+    pub(super) fn padded(self, b: &mut Builder, place: &Place) -> Places {
         let to = b.mad_lo(place.group, 8, place.shared);
         let to = b.mad_lo(place.member, 4 * self.digit_bytes(), to);
         // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
         let upper = b.shr(place.group, 2);
-        Digits::Padded([to, b.mad_lo(upper, 8, to)])
+        Places::Padded([to, b.mad_lo(upper, 8, to)])
     }
 
     /// Puts the digits of this lane into shared memory: `put` gets each digit with its block, numbered as in a lane with member 0.
@@ -143,14 +162,14 @@ impl Layout {
     }
 
     /// Puts a digit of the block with this number into shared memory.
-    pub(super) fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: [R32; 2]) {
+    pub(super) fn put(self, b: &mut Builder, places: &Places, block: u32, digit: [R32; 2]) {
         let limb = BLOCK_LIMBS * block;
-        let (to, offset) = match *digits {
-            Digits::Padded([to, above]) => {
+        let (to, offset) = match *places {
+            Places::Padded([to, above]) => {
                 let chunk = limb / self.chunk();
                 (if (limb + 4) / self.chunk() > chunk { above } else { to }, 8 * (limb + chunk))
             }
-            Digits::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
+            Places::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
         };
         b.store_shared(&digit, to, self.work + offset);
     }
@@ -180,20 +199,16 @@ impl Layout {
     /// The digits of this lane's chunk, low words and high words in turn.
     fn chunk_digits(self, b: &mut Builder, place: &Place, part: Part) -> Vec<R32> {
         let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
-        match part {
-            // Half of the lanes have digits.
-            Part::Low | Part::Cyclic => {
-                let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
-                let inside = b.compare(Cmp::Lt, place.lane, 16);
-                for (pair, i) in words.chunks(2).zip((0..).step_by(8)) {
-                    b.guarded(inside, true, |g| g.load_into(Space::Shared, vector(2), pair, from, self.work + i));
-                }
-                words
-            }
-            Part::Whole | Part::High | Part::Sum(_) | Part::Signed => {
-                (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect()
-            }
+        if part != Part::Cyclic {
+            return (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect();
         }
+        // Half of the lanes have digits.
+        let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
+        let inside = b.compare(Cmp::Lt, place.lane, 16);
+        for (pair, i) in words.chunks(2).zip((0..).step_by(8)) {
+            b.guarded(inside, true, |g| g.load_into(Space::Shared, vector(2), pair, from, self.work + i));
+        }
+        words
     }
 
     /// The limbs of this lane's piece of each half of the result, of the low half alone or of both.
@@ -265,36 +280,39 @@ impl Layout {
         b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, target.to, offset));
     }
 
-    /// Stores the row in the order of its addresses.
-    fn store_through_shared(self, b: &mut Builder, place: &Place, target: &Target<'_>, limbs: &[R32]) {
+    /// Stores a row in the order of its addresses. This lane has limbs whose place in the work area begins with this address.
+    pub(super) fn store_through_shared(self, b: &mut Builder, place: &Place, (own, limbs): (R32, &[R32]), kept: &Kept) {
         let Place { lane, shared, .. } = *place;
-        let own = b.mad_lo(lane, self.limb_bytes(), shared);
-        for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
+        let words = piece(limbs.len() as u32) as usize;
+        for (words, i) in limbs.chunks(words).zip((0..).step_by(4 * words)) {
             b.store_shared(words, own, self.work + i);
         }
         b.warp_barrier();
-        let kept = self.kept(target.part);
-        let width = piece(self.limbs[2]);
+        let Kept { to, limbs: ref kept, width, chunk, stride } = *kept;
         let [first_piece, end] = [kept.start, kept.end].map(|limbs| limbs / width);
-        // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk.
-        let chunk_pieces = self.chunk() / width;
+        // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk. Without padding all of the row is one chunk.
+        let chunk_pieces = if stride == 4 * chunk { end } else { chunk / width };
         let mut first = None;
         for start in (first_piece..end).step_by(32) {
+            let passed = start - first_piece;
             let (from, offset) = match first {
-                Some(from) if 32 % chunk_pieces == 0 => {
-                    (from, (start - first_piece) / chunk_pieces * self.limb_bytes())
-                }
+                Some(from) if chunk_pieces == end => (from, 4 * width * passed),
+                Some(from) if 32 % chunk_pieces == 0 => (from, passed / chunk_pieces * stride),
                 _ => {
                     let number = b.add(lane, start);
-                    let chunk = divide(b, number, chunk_pieces, 32 * chunk_pieces);
                     let from = b.mad_lo(number, 4 * width, shared);
-                    (b.mad_lo(chunk, self.limb_bytes() - 4 * self.chunk(), from), 0)
+                    if chunk_pieces == end {
+                        (from, 0)
+                    } else {
+                        let chunks = divide(b, number, chunk_pieces, 32 * chunk_pieces);
+                        (b.mad_lo(chunks, stride - 4 * chunk, from), 0)
+                    }
                 }
             };
             first.get_or_insert(from);
             let store = |b: &mut Builder| {
                 let words = b.load_shared(vector(width), from, self.work + offset);
-                b.store_global(Space::Global, &words, target.to, 4 * width * start);
+                b.store_global(Space::Global, &words, to, 4 * width * start);
             };
             if start + 32 <= end {
                 store(b);

@@ -12,6 +12,12 @@ const MAX_WARPS: u32 = 8;
 /// Most bytes of shared memory a block: what every GPU since `sm_80` has.
 const MAX_SHARED_BYTES: u32 = 99 << 10;
 
+/// Bytes to which a warp's memory is aligned where it is asked for: all banks.
+pub(super) const ALIGNMENT: u32 = 128;
+
+/// Bytes of a warp for that: its memory begins with any multiple of 16.
+pub(super) const ALIGNING_BYTES: u32 = ALIGNMENT - 16;
+
 /// The warps of a block. They take its products in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Warps {
@@ -42,6 +48,12 @@ impl Place {
     pub(in crate::kernels) fn new(b: &mut Builder, lane: R32, shared: R32, zero: R32) -> Self {
         let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
         Self { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes }
+    }
+
+    /// The same with its memory aligned. The warp has [`ALIGNING_BYTES`] for that.
+    pub(super) fn aligned(self, b: &mut Builder) -> Self {
+        let end = b.add(self.shared, ALIGNMENT - 1);
+        Self { shared: b.and(end, ALIGNMENT.wrapping_neg()), ..self }
     }
 }
 

@@ -27,7 +27,7 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::tensor::multiplication::{Multiplication, Within};
+use super::tensor::multiplication::Multiplication;
 use super::tensor::part;
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, WarpgroupSettings, With, candidates, piece};
 use layout::{LIMBS, Layout};
@@ -110,15 +110,7 @@ impl Warpgroup {
     /// # Panics
     /// If the factors are too short or too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &WarpgroupSettings) -> Self {
-        Self::of(Multiplication::of(shape), *settings)
-    }
-
-    /// The same for factors in longer rows.
-    pub(super) fn within(shape: OperationShape, settings: WarpgroupSettings, within: [Option<Within>; 2]) -> Self {
-        Self::of(Multiplication::of(shape).within(within), settings)
-    }
-
-    fn of(multiplication: Multiplication, settings: WarpgroupSettings) -> Self {
+        let multiplication = Multiplication::of(shape);
         let [a, b, _] = multiplication.limbs();
         assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
         Self { multiplication, layout: Layout::of([a, b]), products: settings.products.unwrap_or(16).clamp(1, 32) }

@@ -2,13 +2,11 @@
 //!
 //! ```text
 //! ring.rs     a product modulo a number, by three matrix products
-//! digits.rs   its digits, from lane to lane
 //! room.rs     the shared memory of a warp
 //! product.rs  Montgomery products and squares
 //! power.rs    powers: the table, and the windows of the exponent
 //! ```
 
-mod digits;
 mod power;
 mod product;
 mod ring;
@@ -18,7 +16,8 @@ use warpmp_launch::{Binding, Layout, Part, Sequence};
 
 use self::power::{Table, Windows, window};
 use self::product::ResidueProduct;
-use self::room::{PANEL_LIMBS, Room};
+use self::room::Room;
+use super::layout::PANEL_LIMBS;
 use super::warps::Warps;
 use super::{LIMBS, MATRIX_PRODUCTS_FROM};
 use crate::kernels::long::{LowInverse, Shared};

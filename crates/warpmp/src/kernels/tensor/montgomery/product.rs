@@ -45,7 +45,7 @@ impl ResidueProduct {
         let Self { room, warps, .. } = self;
         b.section("setup");
         let (place, product, end) = warps.enter(b, ports.lanes);
-        let place = Room::aligned(b, &place);
+        let place = place.aligned(b);
         let limbs = room.limbs();
         let constants = [0, 1].map(|i| ports.addresses[self.factors.len() + i]);
         let ring = Ring::new(b, *room, &place, limbs, constants);

@@ -6,8 +6,7 @@
 //! With `i = 1/m mod R`, `t = x·y` and `q = t·i mod R`, the low halves of `t` and `q·m` are equal. So with
 //! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative.
 //!
-//! **Halves.** A panel has eight blocks that are neighbours, and no matrix meets one of zeros only: each half takes a little more than half of a product's
-//! matrix products.
+//! **Halves** of `t·i` and `q·m` take a little more than half of a product's matrix products, see `half`.
 //!
 //! **The high half** `u` has the digits from limb `N` on, and what the others carry. With `D_j` the digit of limb `j`,
 //! `⌊q·m/B^(N−1)⌋ = Σ D_j·B^(j−N+1) + c` over `j ≥ N − 1`, where `c` is what lower digits carry. Its lowest limb is limb `N − 1` of `t`, so `c` need not be
@@ -25,18 +24,17 @@
 //!
 //! source: P. Montgomery, 1985; the form for tensor cores, and the high half without the carries of the low one, are ours.
 
-use std::collections::BTreeMap;
-
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{add_limbs, assign, resolve_carries};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 use warpmp_launch::{piece, vector};
 
-use super::digits::{Digits, chunk};
 use super::room::{KEPT, Room};
-use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
-use crate::kernels::tensor::multiply::{Operands, Source, Sums, add_products, zeros};
-use crate::kernels::tensor::operands::{clear, ending_with, fetch};
+use crate::kernels::tensor::digits::{Digits, chunk};
+use crate::kernels::tensor::half::{Columns, Half};
+use crate::kernels::tensor::layout::BLOCK_LIMBS;
+use crate::kernels::tensor::multiply::{Source, Sums};
+use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
 use crate::kernels::tensor::part::Part;
 use crate::kernels::tensor::result::{from_lane_below, resolve, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
@@ -64,33 +62,6 @@ pub(super) struct Ring<'p> {
     constants: [Columns; 2],
 }
 
-/// The columns of a factor that many products have.
-struct Columns {
-    /// Where its blocks begin.
-    begin: u32,
-    /// Those that are in registers, as a [`Meeting`] names them.
-    loaded: BTreeMap<[u32; 2], Vec<R32>>,
-}
-
-/// The half of a product that is wanted.
-#[derive(Clone, Copy)]
-enum Half {
-    Low,
-    High,
-}
-
-/// A matrix meets the columns of a panel.
-#[derive(Clone, Copy)]
-struct Meeting {
-    /// Matrices before this one.
-    before: u32,
-    /// The step whose matrix it is.
-    step: u32,
-    panel: u32,
-    /// The columns begin `8·number − rest` blocks after the first one: number and rest.
-    columns: [u32; 2],
-}
-
 impl<'p> Ring<'p> {
     /// Writes the zeros around the numbers, and reads a modulus of `limbs` limbs and its inverse modulo `R`. The rows begin at these addresses.
     pub(super) fn new(b: &mut Builder, room: Room, place: &'p Place, limbs: u32, [modulus, inverse]: [R64; 2]) -> Self {
@@ -100,7 +71,7 @@ impl<'p> Ring<'p> {
         clear(b, place, room.modulus + 4 * limbs, room.limbs() - limbs);
         let digits = Digits::new(b, room.layout, place);
         let own = b.mad_lo(place.lane, 4 * chunk(room.layout), place.shared);
-        let constants = [room.inverse, room.multiples].map(|begin| Columns { begin, loaded: BTreeMap::new() });
+        let constants = [room.inverse, room.multiples].map(Columns::at);
         let [is_first, is_last] = [0, 31].map(|lane| b.compare(Cmp::Eq, place.lane, lane));
         let mut ring = Self { room, place, digits, own, is_first, is_last, constants };
         ring.fetch(b, modulus, limbs, room.modulus);
@@ -108,7 +79,7 @@ impl<'p> Ring<'p> {
         arrive(b);
         for (from, to) in [(room.modulus, room.multiples), (room.other, room.inverse)] {
             let words = ring.load(b, from);
-            let words: Vec<R32> = words.into_iter().map(|word| b.prmt(word, 0, 0x0123)).collect();
+            let words = reversed(b, &words);
             ring.store(b, &words, to);
         }
         b.warp_barrier();
@@ -262,9 +233,9 @@ impl<'p> Ring<'p> {
         b.section("quotient");
         let matrices = self.matrices(b, room.product, 0);
         let sums = self.half_product(b, matrices, Half::Low);
-        digits.put_neighbours(b, &sums);
+        digits.put_half(b, &sums);
         b.warp_barrier();
-        let own = digits.get(b, 0);
+        let own = digits.get_half(b);
         let below = from_lane_below(b, place, own[own.len() - 1]);
         let quotient = resolve(b, &own, below);
         self.store_matrix(b, &quotient, room.quotient);
@@ -272,42 +243,19 @@ impl<'p> Ring<'p> {
         b.section("reduce");
         let matrices = self.matrices(b, room.quotient, 1);
         let sums = self.half_product(b, matrices, Half::High);
-        digits.put_neighbours(b, &sums);
+        digits.put_half(b, &sums);
         let highest = self.highest_digit(b, quotient[quotient.len() - 1]);
         b.warp_barrier();
-        let [less, own] = [0, 1].map(|half| digits.get(b, half));
+        let less = digits.get_half(b);
+        let own = digits.get(b, 1);
         // The digits have been read, and `ptxas` does not move the loads of the next numbers across a barrier: in front they would take registers.
         b.warp_barrier();
         self.difference(b, (&own, entering), &less, highest)
     }
 
-    /// The sums of half of the columns of a product. Its first factor has these matrices, the second one is the inverse or the modulus. Panel `p` has blocks `8p`
-    /// to `8p + 7` of the half.
-    ///
-    /// Steps with the same rest modulo 8 have most blocks in common, so these are loaded once.
+    /// The sums of half of the columns of a product. Its first factor has these matrices, the second one is the inverse or the modulus.
     fn half_product(&self, b: &mut Builder, matrices: Source, half: Half) -> Vec<Sums> {
-        let layout = self.room.layout;
-        let operands = Operands::of(b, self.place, matrices, 0, FENCE);
-        let mut panels = vec![zeros(b); layout.panels as usize];
-        let columns = &self.constants[half as usize];
-        let mut loaded = columns.loaded.clone();
-        let mut matrix = None;
-        for meeting in half.meetings(layout) {
-            if loaded.keys().all(|[_, rest]| *rest != meeting.columns[1]) {
-                loaded.clear();
-            }
-            let halves = match matrix {
-                Some((step, halves)) if step == meeting.step => halves,
-                _ => {
-                    layout.fence(b, meeting.before, FENCE);
-                    operands.matrix(b, meeting.step)
-                }
-            };
-            matrix = Some((meeting.step, halves));
-            let block = loaded.entry(meeting.columns).or_insert_with(|| operands.load(b, columns.place(meeting)));
-            add_products(b, halves, block, &mut panels[meeting.panel as usize]);
-        }
-        panels
+        self.room.layout.half_product(b, self.place, matrices, &self.constants[half as usize], half, FENCE)
     }
 
     /// In the last lane: the digit of limb `2N − 1` of the quotient times the modulus. `quotient` is the highest limb of the quotient.
@@ -367,39 +315,6 @@ impl<'p> Ring<'p> {
         // A shuffle takes the number modulo 32.
         let before = b.add(self.place.lane, 31);
         b.shuffle(Shuffle::Idx, word, before, 32)
-    }
-}
-
-impl Columns {
-    /// Where those of a panel begin.
-    fn place(&self, Meeting { columns: [number, rest], .. }: Meeting) -> u32 {
-        self.begin + BLOCK_BYTES * COLUMNS * number - BLOCK_BYTES * rest
-    }
-}
-
-impl Half {
-    /// The meetings in their order: those of columns with the same rest one after the other.
-    ///
-    /// Column `i` of panel `p` meets block `8p + i − s` in step `s` of the low half and block `8(P + p) + i − s` in that of the high one, if there is such a block.
-    fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
-        let panels = layout.panels;
-        // The matrices of the high half are a limb further, so their last step is one more.
-        let (first, end) = match self {
-            Self::Low => (0, layout.blocks),
-            Self::High => (1, layout.blocks + 2),
-        };
-        let steps = (first..first + COLUMNS)
-            .flat_map(move |rest| (rest..end).step_by(COLUMNS as usize).zip(0..).map(move |(step, k)| (step, k, rest)));
-        steps.zip(0..).flat_map(move |((step, k, rest), before)| {
-            (0..panels).filter_map(move |panel| {
-                let number = match self {
-                    Self::Low => panel.checked_sub(k)?,
-                    Self::High if panel <= k => panels + panel - k,
-                    Self::High => return None,
-                };
-                Some(Meeting { before, step, panel, columns: [number, rest] })
-            })
-        })
     }
 }
 

@@ -14,16 +14,9 @@
 //!
 //! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
 
-use warpmp_kernel::build::{Builder, Emit};
-
-use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PIECE_LIMBS};
-use crate::kernels::tensor::warps::Place;
-
-/// Limbs of a panel of blocks.
-pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
-
-/// Bytes to which a warp's memory is aligned: all banks.
-pub(super) const ALIGNMENT: u32 = 128;
+use crate::kernels::tensor::half::ZEROS;
+use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS, PIECE_LIMBS};
+use crate::kernels::tensor::warps::ALIGNING_BYTES;
 
 /// Addresses that are kept.
 pub(super) const KEPT: usize = 3;
@@ -66,7 +59,7 @@ impl Room {
         let other = quotient + parts * (number + 2 * zeros);
         let modulus = other + number;
         let multiples = modulus + number + zeros;
-        let inverse = multiples + number + zeros * (COLUMNS - 1);
+        let inverse = multiples + number + zeros * ZEROS;
         let kept = inverse + number;
         let work = (kept + 8 * KEPT as u32).next_multiple_of(16);
         let layout = Layout { work, ..layout };
@@ -84,7 +77,7 @@ impl Room {
             (self.quotient - 4 * block, block),
             (self.quotient + parts * number, 2 * block),
             (self.multiples - BLOCK_BYTES, BLOCK_LIMBS),
-            (self.multiples + number, BLOCK_LIMBS * (COLUMNS - 1)),
+            (self.multiples + number, BLOCK_LIMBS * ZEROS),
         ]
     }
 
@@ -100,12 +93,6 @@ impl Room {
 
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
-        self.layout.bytes() + ALIGNMENT - 16
-    }
-
-    /// The place of a lane with its memory aligned. The room has bytes for that.
-    pub(super) fn aligned(b: &mut Builder, place: &Place) -> Place {
-        let end = b.add(place.shared, ALIGNMENT - 1);
-        Place { shared: b.and(end, ALIGNMENT.wrapping_neg()), ..*place }
+        self.layout.bytes() + ALIGNING_BYTES
     }
 }

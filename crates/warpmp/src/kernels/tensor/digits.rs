@@ -1,0 +1,290 @@
+//! The digits of numbers of `N` limbs in shared memory: from the lanes that have their sums to those that finish their limbs.
+//!
+//! Each lane finishes a *chunk* of `N/32` limbs. Products have two numbers of `N` limbs, one after the other, their halves.
+//!
+//! All banks hold 16 digits. Half of a warp puts 16 digits at a time, and a quarter of it gets 8 pairs. They do not wait for banks if the lowest four bits of their places are all
+//! different. So some bits of a limb's number flip others:
+//!
+//! * With one or two panels, `FLIPS` serve products and halves. The limbs of digits that are put together differ in bits 0 and 1 and in two of bits 4 to 6, pairs that are got
+//!   together in three successive bits, from bit 1 or 2 on. No access waits.
+//! * `FLIPS_OF_HALVES` serve halves with any number of panels. The limbs of digits that are put together differ in bits 0, 1, 4 and 5, and none waits. Pairs do not wait
+//!   if the number of panels is a power of two; with others an access takes up to 2.2 times as long.
+//! * With more than two panels, a digit of padding follows each two chunks of a product.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::Vector;
+use warpmp_launch::vector;
+
+use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
+use super::multiply::{PanelSums, Sums};
+use super::warps::{ALIGNMENT, Place};
+
+/// Most panels for which [`FLIPS`] serve.
+const MOST_SWIZZLED: u32 = 2;
+
+/// Most panels with which the addresses of all pairs are kept.
+const MOST_KEPT_PAIRS: u32 = 8;
+
+/// Digits in all banks.
+const DIGITS: u32 = ALIGNMENT / 8;
+
+/// Where a lane puts the digits of products and of halves, and where it finds those of its chunk.
+pub(super) struct Digits<'p> {
+    layout: Layout,
+    place: &'p Place,
+    /// None: those of products are padded.
+    swizzle: Option<Swizzle>,
+}
+
+struct Swizzle {
+    /// The address of the digit of the lane's first block: in products, and in halves of them. The addresses of its other digits have some bits flipped.
+    products: R32,
+    halves: R32,
+    /// The address of the first pair of the lane's chunk. The other pair is beside it, before or after.
+    pair: R32,
+}
+
+impl<'p> Digits<'p> {
+    /// The places for a lane.
+    pub(super) fn new(b: &mut Builder, layout: Layout, place: &'p Place) -> Self {
+        let limbs = PANEL_LIMBS * layout.panels;
+        let swizzle = (layout.panels <= MOST_SWIZZLED).then(|| {
+            let [products, halves] = [2 * layout.panels, 2].map(|blocks| {
+                let limb = b.mad_lo(place.member, BLOCK_LIMBS * blocks, place.group);
+                address(b, place, (limb, limbs), &FLIPS)
+            });
+            let limb = b.mul_lo(place.lane, chunk(layout));
+            Swizzle { products, halves, pair: address(b, place, (limb, limbs), &FLIPS) }
+        });
+        Self { layout, place, swizzle }
+    }
+
+    /// Puts the digits of a product.
+    pub(super) fn put_product(&self, b: &mut Builder, panels: &[PanelSums]) {
+        let Self { layout, place, ref swizzle } = *self;
+        if let Some(swizzle) = swizzle {
+            layout.put_digits(b, place, panels, 2, |b, block, digit| {
+                self.put_swizzled(b, swizzle.products, BLOCK_LIMBS * block, digit);
+            });
+        } else {
+            let padded = layout.padded(b, place);
+            layout.put_digits(b, place, panels, 2, |b, block, digit| layout.put(b, &padded, block, digit));
+        }
+    }
+
+    /// Puts the digits of half of a product.
+    pub(super) fn put_half(&self, b: &mut Builder, panels: &[Sums]) {
+        let Self { layout, place, ref swizzle } = *self;
+        if let Some(swizzle) = swizzle {
+            layout.fold_half(b, place, panels, |b, limb, digit| self.put_swizzled(b, swizzle.halves, limb, digit));
+        } else {
+            Puts::new(b, layout, place).put(b, place, panels);
+        }
+    }
+
+    /// The digits of the lane's chunk of half of a product, low words and high words in turn.
+    pub(super) fn get_half(&self, b: &mut Builder) -> Vec<R32> {
+        let Self { layout, place, ref swizzle } = *self;
+        if swizzle.is_some() { self.get(b, 0) } else { Gets::new(b, layout, place).get(b, place) }
+    }
+
+    /// Puts the digit of the lane's limb in a block that begins `limb` limbs after its first one, whose digit's address is `first`.
+    fn put_swizzled(&self, b: &mut Builder, first: R32, limb: u32, digit: [R32; 2]) {
+        let flips = swizzled(limb % (PANEL_LIMBS * self.layout.panels), &FLIPS) % DIGITS;
+        let to = if flips == 0 { first } else { b.xor(first, 8 * flips) };
+        b.store_shared(&digit, to, self.layout.work + 8 * (limb / DIGITS * DIGITS));
+    }
+
+    /// The digits of the lane's chunk of half 0 or 1, low words and high words in turn.
+    pub(super) fn get(&self, b: &mut Builder, half: u32) -> Vec<R32> {
+        let Self { layout, place, ref swizzle } = *self;
+        if let Some(Swizzle { pair, .. }) = *swizzle {
+            let at = layout.work + 8 * PANEL_LIMBS * layout.panels * half;
+            return (0..layout.panels)
+                .flat_map(|i| {
+                    let pair = if i == 0 { pair } else { b.xor(pair, 16) };
+                    b.load_shared(Vector::V4, pair, at)
+                })
+                .collect();
+        }
+        let [double, upper] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
+        let from = b.mad_lo(double, layout.digit_bytes(), place.shared);
+        let from = b.mad_lo(upper, 8 * chunk(layout), from);
+        let at = layout.work + 16 * layout.digit_bytes() * half;
+        (0..chunk(layout)).flat_map(|i| b.load_shared(vector(2), from, at + 8 * i)).collect()
+    }
+}
+
+impl Layout {
+    /// Makes the digits of half of a product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. `put` gets each digit,
+    /// and how many limbs it is after the first one.
+    fn fold_half(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        panels: &[Sums],
+        mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
+    ) {
+        for (sums, p) in panels.iter().zip(0..) {
+            for parity in [0, 1] {
+                let digit = self.fold(b, place, sums, parity);
+                put(b, PANEL_LIMBS * p + BLOCK_LIMBS * parity, digit);
+            }
+        }
+    }
+}
+
+/// Where a lane puts digits of half of a product, with any number of panels.
+pub(super) struct Puts {
+    layout: Layout,
+    /// The address of the digit of the lane's first block.
+    first: R32,
+}
+
+impl Puts {
+    pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
+        let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);
+        Self { layout, first: address(b, place, (first, PANEL_LIMBS), &FLIPS_OF_HALVES) }
+    }
+
+    /// Puts the digits.
+    pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
+        self.layout.fold_half(b, place, panels, |b, limb, digit| {
+            let to = flipped(b, self.first, limb);
+            b.store_shared(&digit, to, self.layout.work + 8 * (limb / DIGITS * DIGITS));
+        });
+    }
+}
+
+/// Where a lane finds the digits of its chunk of half of a product.
+pub(super) struct Gets {
+    layout: Layout,
+    pairs: Pairs,
+}
+
+/// The addresses of the pairs of a chunk.
+enum Pairs {
+    /// That of the first one. The others' have some bits flipped.
+    Flipped(R32),
+    All(Vec<R32>),
+    /// They are computed anew, from the first limb of the chunk.
+    Computed(R32),
+}
+
+impl Gets {
+    pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
+        let limb = b.mul_lo(place.lane, chunk(layout));
+        let pairs = if layout.panels.is_power_of_two() {
+            Pairs::Flipped(address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALVES))
+        } else if layout.panels <= MOST_KEPT_PAIRS {
+            Pairs::All((0..layout.panels).map(|i| pair_address(b, place, layout, limb, i)).collect())
+        } else {
+            Pairs::Computed(limb)
+        };
+        Self { layout, pairs }
+    }
+
+    /// The digits, low words and high words in turn.
+    pub(super) fn get(&self, b: &mut Builder, place: &Place) -> Vec<R32> {
+        (0..self.layout.panels)
+            .flat_map(|i| {
+                let (from, at) = match &self.pairs {
+                    Pairs::Flipped(pair) => (flipped(b, *pair, 2 * i), 8 * (2 * i / DIGITS * DIGITS)),
+                    Pairs::All(pairs) => (pairs[i as usize], 0),
+                    Pairs::Computed(limb) => (pair_address(b, place, self.layout, *limb, i), 0),
+                };
+                b.load_shared(Vector::V4, from, self.layout.work + at)
+            })
+            .collect()
+    }
+}
+
+/// The address of the digit of a limb that is so many limbs further than the one whose digit has this address, within 16 digits. The numbers of limbs have no bit in common.
+fn flipped(b: &mut Builder, first: R32, limbs: u32) -> R32 {
+    let flips = swizzled(limbs, &FLIPS_OF_HALVES) % DIGITS;
+    if flips == 0 { first } else { b.xor(first, 8 * flips) }
+}
+
+/// The address of pair `i` of a chunk that begins with this limb.
+fn pair_address(b: &mut Builder, place: &Place, layout: Layout, limb: R32, i: u32) -> R32 {
+    let limb = b.add(limb, 2 * i);
+    address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALVES)
+}
+
+/// Limbs of a chunk.
+pub(super) const fn chunk(layout: Layout) -> u32 {
+    2 * layout.panels
+}
+
+/// Which bits of a limb's number flip which bits of its digit's place: a shift to the right, and the bits that are flipped.
+type Flips = [(u32, u32)];
+
+/// In products: bit 3 flips bit 1, bit 5 bit 2, and bits 4 and 6 flip bit 3.
+const FLIPS: [(u32, u32); 3] = [(2, 0b10), (3, 0b1100), (1, 0b1000)];
+
+/// In halves of products: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 3, bit 7 bit 2.
+const FLIPS_OF_HALVES: [(u32, u32); 4] = [(2, 0b1100), (3, 0b1010), (4, 0b10), (5, 0b100)];
+
+/// The place of a limb's digit.
+fn swizzled(limb: u32, flips: &Flips) -> u32 {
+    flips.iter().fold(limb, |place, (bits, mask)| place ^ (limb >> bits & mask))
+}
+
+/// The address of the digit of a limb below `end` that only the kernel knows.
+fn address(b: &mut Builder, place: &Place, (limb, end): (R32, u32), flips: &Flips) -> R32 {
+    let ones = end.next_power_of_two() - 1;
+    let mut digit = limb;
+    for &(bits, mask) in flips.iter().filter(|(bits, mask)| ones >> bits & mask != 0) {
+        let flips = b.shr(limb, bits);
+        let flips = b.and(flips, mask);
+        digit = b.xor(digit, flips);
+    }
+    b.mad_lo(digit, 8, place.shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FLIPS, FLIPS_OF_HALVES, Flips, swizzled};
+
+    /// How long accesses to these places at the same time wait for banks that hold `all` of them.
+    fn waits(places: impl Iterator<Item = u32>, all: u32) -> u32 {
+        let mut counts = [0; 16];
+        places.for_each(|place| counts[(place % all) as usize] += 1);
+        counts.into_iter().max().unwrap_or(0) - 1
+    }
+
+    /// The waits of puts of limbs, four members with `blocks` blocks between them, and of gets.
+    fn waits_of(panels: u32, blocks: u32, flips: &Flips) -> [u32; 2] {
+        let limbs = 64 * panels;
+        let puts = (0..limbs)
+            .filter(|limb| limb % 4 == 0 && (limb / (8 * blocks)).is_multiple_of(4))
+            .map(|first| waits((0..16).map(|i| swizzled(first + i % 4 + blocks * 8 * (i / 4), flips)), 16));
+        let gets = (0..4).flat_map(|quarter| (0..panels).map(move |pair| (quarter, pair))).map(|(quarter, pair)| {
+            waits((0..8).map(|i| swizzled(2 * panels * (8 * quarter + i) + 2 * pair, flips) / 2), 8)
+        });
+        [puts.sum(), gets.sum()]
+    }
+
+    #[test]
+    fn no_access_waits_for_banks() {
+        for panels in [1, 2] {
+            assert_eq!(waits_of(panels, 2 * panels, &FLIPS), [0, 0], "{panels} panels");
+        }
+        for panels in 1..=20 {
+            let [puts, gets] = waits_of(panels, 2, &FLIPS_OF_HALVES);
+            assert_eq!(puts, 0, "{panels} panels");
+            // Each get takes four accesses at least.
+            let most = if panels.is_power_of_two() { 0 } else { 4 * panels * 9 / 4 };
+            assert!(gets <= most, "{panels} panels: {gets}");
+        }
+    }
+
+    #[test]
+    fn places_are_different() {
+        for flips in [&FLIPS[..], &FLIPS_OF_HALVES] {
+            let mut places: Vec<u32> = (0..1280).map(|limb| swizzled(limb, flips)).collect();
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..1280));
+        }
+    }
+}

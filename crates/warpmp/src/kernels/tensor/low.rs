@@ -1,0 +1,203 @@
+//! `tensor` for `mul_lo`: the low half of a product, a warp a product.
+//!
+//! computes   c = a·b modulo `B^n`    a, b, c: `n` limbs
+//! requires   `n ≤ 896`; buffers padded to whole tiles of 32 lanes
+//! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
+//! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels: see `half`; 12·n bytes of global traffic
+//! registers  as many for `P` panels as a whole product has for half of them
+//!
+//! Digits are bytes, and matrices are made as for whole products. The columns of `b` are neighbours after blocks of zeros. Each lane finishes
+//! a chunk of `2P` limbs; what is above limb `n` is computed, too, and not stored.
+//!
+//! bound: a byte column sums at most `4·n` products of bytes: at most `4·896·255² < 2³¹`, so no sum of a matrix product wraps. The carries are bounded
+//! in `result`.
+
+use std::ops::RangeInclusive;
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Kernel, Space};
+use warpmp_launch::{Entry, Ports, Stage, piece, vector};
+
+use super::digits::{Gets, Puts, chunk};
+use super::half::{Columns, Half, ZEROS};
+use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
+use super::multiplication::{Multiplication, Within};
+use super::multiply::Source;
+use super::operands::{clear, reversed};
+use super::result::{Kept, from_lane_below, resolve};
+use super::warps::{ALIGNING_BYTES, ALIGNMENT, Place, Warps};
+use crate::kernels::{OperationShape, Spec, TensorSettings};
+use crate::operation::Operation;
+
+/// The longest factors.
+const MOST_LIMBS: u32 = 20 * PANEL_LIMBS;
+
+/// The panels with which matrices are made of entries: they cost accesses to shared memory with fewer, and registers with more. On `sm_86` `ptxas` spills up to four words
+/// with five and six panels.
+const WITH_ENTRIES: RangeInclusive<u32> = 5..=8;
+
+/// Steps between barriers.
+const FENCE: u32 = 8;
+
+/// Parameters of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::kernels) struct LowProduct {
+    multiplication: Multiplication,
+    layout: Layout,
+    /// Where the columns of `b` begin, after blocks of zeros.
+    columns: u32,
+    warps: Warps,
+}
+
+/// Is this a low half of a product of equally long factors of whole limbs that the kernel takes?
+pub(in crate::kernels) fn fits(shape: OperationShape) -> bool {
+    let operands = shape.operands();
+    shape.operation == Operation::MulLo
+        && operands[0].bits == operands[1].bits
+        && operands[0].bits.is_multiple_of(32)
+        && (*super::LIMBS.start()..=MOST_LIMBS).contains(&operands[0].limbs())
+}
+
+impl LowProduct {
+    /// The kernel for a shape that [`fits`].
+    pub(in crate::kernels) fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
+        Self::within(shape, settings, [None; 2])
+    }
+
+    /// The same for factors in longer rows.
+    pub(in crate::kernels) fn within(
+        shape: OperationShape,
+        settings: &TensorSettings,
+        within: [Option<Within>; 2],
+    ) -> Self {
+        assert!(fits(shape), "a low half of equally long factors");
+        let multiplication = Multiplication::of(shape).within(within);
+        let layout = Layout::of_low(multiplication.limbs(), multiplication.pieces(), &WITH_ENTRIES);
+        assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
+        let columns = layout.work + BLOCK_BYTES * ZEROS;
+        let work = (columns + BLOCK_BYTES * layout.columns()).next_multiple_of(ALIGNMENT);
+        let layout = Layout { work, ..layout };
+        // The digits take more room than the limbs after them.
+        let bytes = work + 8 * PANEL_LIMBS * layout.panels + ALIGNING_BYTES;
+        Self { multiplication, layout, columns, warps: Warps::new(settings, bytes.next_multiple_of(16)) }
+    }
+
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = self.multiplication.open(entry, &self.name());
+        b.bounds(self.warps.bounds());
+        self.write(&mut b, &ports);
+        b.finish()
+    }
+
+    fn write(&self, b: &mut Builder, ports: &Ports) {
+        let Self { layout, warps, .. } = *self;
+        b.section("setup");
+        let (place, product, end) = warps.enter(b, ports.lanes);
+        let place = place.aligned(b);
+        layout.clear(b, &place);
+        clear(b, &place, self.columns - BLOCK_BYTES * ZEROS, BLOCK_LIMBS * (ZEROS + layout.columns()));
+        let (puts, gets) = (Puts::new(b, layout, &place), Gets::new(b, layout, &place));
+        let waiting = layout.waiting(b);
+        let waiting = waiting.as_deref();
+        // Where `a` is, if it has two places.
+        let turn = b.copy(0);
+        self.fetch(b, ports, &place, product, turn, waiting);
+        b.do_while(|b| {
+            b.section("operands");
+            b.copy_wait(0);
+            b.warp_barrier();
+            self.arrange(b, &place, waiting);
+            let here = b.add(place.shared, turn);
+            let source = if layout.has_entries {
+                layout.enter(b, &place, here);
+                Source::Entries(b.add(place.shared, layout.entries()))
+            } else {
+                Source::Words(here)
+            };
+            b.warp_barrier();
+            let row = self.multiplication.result(b, ports, product);
+            b.increase(product, warps.count);
+            let other = if layout.has_entries { turn } else { b.sub(layout.a_bytes(), turn) };
+            let more = b.compare(Cmp::Lt, product, end);
+            b.if_(more, |b| self.fetch(b, ports, &place, product, other, waiting));
+            b.section("multiply");
+            let sums = layout.half_product(b, &place, source, &Columns::at(self.columns), Half::Low, FENCE);
+            b.section("carry");
+            puts.put(b, &place, &sums);
+            b.warp_barrier();
+            let own = gets.get(b, &place);
+            let below = from_lane_below(b, &place, own[own.len() - 1]);
+            let limbs = resolve(b, &own, below);
+            b.section("store");
+            self.store(b, &place, row, &limbs);
+            b.set(turn, other);
+            b.compare(Cmp::Lt, product, end)
+        });
+    }
+
+    /// Starts to copy the factors of a product, as [`Layout::fetch`] does.
+    fn fetch(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, turn: R32, waiting: Option<&[R32]>) {
+        let from = [0, 1].map(|i| {
+            let row = self.multiplication.factor(b, ports, product, i);
+            b.mad_wide(place.lane, 4 * self.layout.words_of_lane(i), row)
+        });
+        self.layout.fetch(b, place, from, turn, waiting);
+    }
+
+    /// Copies `b` to its columns, the bytes of each word reversed.
+    fn arrange(&self, b: &mut Builder, place: &Place, waiting: Option<&[R32]>) {
+        let layout = self.layout;
+        let words = layout.words_of_pass();
+        let own = b.mad_lo(place.lane, 4 * words, place.shared);
+        if let Some(waiting) = waiting {
+            let words = reversed(b, waiting);
+            b.store_shared(&words, own, self.columns);
+            return;
+        }
+        let pieces = BLOCK_LIMBS * layout.columns() / words;
+        for pass in (0..pieces).step_by(32) {
+            let copy = |b: &mut Builder| {
+                let at = 4 * words * pass;
+                let words = b.load_shared(vector(words), own, layout.b() + at);
+                let words = reversed(b, &words);
+                b.store_shared(&words, own, self.columns + at);
+            };
+            if pass + 32 <= pieces {
+                copy(b);
+            } else {
+                let inside = b.compare(Cmp::Lt, place.lane, pieces - pass);
+                b.if_(inside, copy);
+            }
+        }
+    }
+
+    /// Stores the limbs of the row; each lane has a chunk.
+    fn store(&self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
+        let layout = self.layout;
+        let [n, words] = [layout.limbs[0], chunk(layout)];
+        let width = piece(n);
+        if words <= width {
+            let to = b.mad_wide(place.lane, 4 * words, row);
+            let inside = b.compare(Cmp::Lt, place.lane, n / words);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));
+            return;
+        }
+        b.warp_barrier();
+        // Lanes whose pieces are an odd number do not wait for banks.
+        let pieces = words / piece(words);
+        let stride = 4 * words + if pieces.is_multiple_of(2) { 4 * piece(words) } else { 0 };
+        let own = b.mad_lo(place.lane, stride, place.shared);
+        let to = b.mad_wide(place.lane, 4 * width, row);
+        layout.store_through_shared(b, place, (own, limbs), &Kept { to, limbs: 0..n, width, chunk: words, stride });
+    }
+}
+
+impl Spec for LowProduct {
+    fn name(&self) -> String {
+        format!("{}{}", self.multiplication.name("tensor"), self.warps.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
+    }
+}
