@@ -238,14 +238,14 @@ mod tests {
         assert_eq!(grid.bits[8..], [2048, 3072, 3200, 4096, 8192, 16384, 32768, 64000]);
     }
 
-    /// `tensor` has parts of products of every fourth limb, and that makes no width more.
+    /// `tensor` has most parts of products of every fourth limb, and that makes no width more.
     #[test]
     fn gaps_of_algorithms_are_not_measured() {
-        for operation in [Operation::MulHi, Operation::MulLo] {
+        for (operation, widest) in [(Operation::MulHi, 12288), (Operation::MulLo, 40960)] {
             let register = Register::shipped();
             let fitting = |bits| register.fitting(operation, &operands(operation, bits, 1)).unwrap();
             let grid = Grid::full(operation).with_limits(operation, fitting);
-            assert!(grid.bits.len() <= 24 && grid.bits.contains(&12288), "{operation}: {:?}", grid.bits);
+            assert!(grid.bits.len() <= 24 && grid.bits.contains(&widest), "{operation}: {:?}", grid.bits);
         }
     }
 

@@ -66,6 +66,7 @@ fn wrapped_products() -> Vec<Fft> {
         [4095, 4095, 6144],
         [6143, 6143, 10240],
         [7167, 7167, 12288],
+        [7679, 7679, 12288],
     ];
     products.map(product).into()
 }
@@ -76,7 +77,7 @@ fn signed_products() -> Vec<Fft> {
         |limbs: u32| OperationShape::new(Operation::SignedMul, &[Shape::new(1, 32 * limbs as usize); 2]).unwrap();
     let whole = |(bits, levels): (u32, Option<u32>)| Fft::new(shape(bits / 32), &FftSettings { levels });
     let wrapped = |[limbs, n]: [u32; 2]| Fft::wrapped(shape(limbs), n).unwrap();
-    let products = [[1300, 2048], [2304, 4096], [6143, 8192], [1700, 3072], [4095, 6144], [7167, 12288]];
+    let products = [[1300, 2048], [2304, 4096], [6143, 8192], [1700, 3072], [4095, 6144], [7167, 12288], [7679, 12288]];
     DIVISIONS.into_iter().map(whole).chain(products.map(wrapped)).collect()
 }
 

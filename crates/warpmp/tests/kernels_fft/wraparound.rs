@@ -25,7 +25,7 @@ fn every_transform() {
     let lengths = [
         8193, 8224, 9000, 12256, 16385, 18432, 24544, 32769, 40960, 49120, 49_184, 57_344, 65_504, 65537, 73728, 81920,
         98272, 98_336, 114_688, 131_040, 131_073, 140_001, 147_456, 163_840, 163_872, 180_000, 196_576, 196_640,
-        212_992, 229_344,
+        212_992, 229_344, 229_376, 229_408, 237_568, 245_728,
     ];
     for bits in lengths {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot] {
@@ -37,14 +37,13 @@ fn every_transform() {
     }
 }
 
-/// A GPU with matrix products of warpgroups takes them for the lower limbs.
+/// The lower limbs are a low half by `tensor`.
 #[test]
-fn lower_limbs_by_warpgroups() {
-    for bits in [40960, 45056, 81920, 140_000] {
-        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
-            let shape = shape([bits, bits], false);
-            check(&*spec(shape, 90), shape, 3, pattern);
-        }
+fn lower_limbs() {
+    for (bits, panels) in [(40960, 8), (53_248, 4), (73_728, 8), (118_784, 20)] {
+        let shape = shape([bits, bits], false);
+        let counters = check(&*spec(shape, 90), shape, 1, Pattern::Carry);
+        assert_eq!(counters.op(Op::MmaU8).warps, 8 * panels * (panels + 1), "{bits} bits");
     }
 }
 
@@ -55,7 +54,7 @@ fn parts() {
     for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
         for bits in [
             32_800, 40_960, 49_984, 56_000, 66_000, 73_728, 106_000, 132_096, 147_456, 159_968, 170_000, 196_640,
-            212_992, 229_344,
+            212_992, 229_344, 240_000,
         ] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot] {
                 let count = operation.arity();
@@ -98,6 +97,8 @@ fn unequal_lengths() {
         [120_000, 98_304],
         [190_000, 163_840],
         [229_344, 196_608],
+        [245_728, 229_376],
+        [200_000, 240_000],
         [98272, 33000],
         [140_000, 130_000],
     ] {
@@ -160,14 +161,14 @@ fn the_default_above_a_transform() {
     };
     for bits in [
         33024, 40960, 46_080, 51_200, 57_344, 66_048, 73_728, 98_816, 106_496, 132_096, 147_456, 163_872, 176_128,
-        196_640, 229_344,
+        196_640, 229_344, 229_376, 245_728,
     ] {
         assert_eq!(plan(bits, 100_000).algorithm(), NAME, "{bits} bits");
         assert_eq!(plan(bits, 40).algorithm(), "fft", "{bits} bits");
     }
     for bits in [
         16384, 16640, 20_480, 32768, 47_104, 49152, 60_000, 65536, 90_112, 98_304, 120_000, 131_072, 161_792, 163_840,
-        190_000, 196_608, 230_000,
+        190_000, 196_608, 245_760,
     ] {
         assert_ne!(plan(bits, 100_000).algorithm(), NAME, "{bits} bits");
     }

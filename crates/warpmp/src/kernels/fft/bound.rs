@@ -74,7 +74,7 @@ impl Layout {
     }
 
     /// The error of the remainders. Of two parts only one has its offsets taken away before, and that of balanced digits is no power of
-    /// two. An imaginary digit is one more term.
+    /// two. An imaginary digit is one more term, one of the second part two products.
     fn remainders_error(self) -> f64 {
         match (self.parts, self.is_balanced(), self.is_complex(self.longest())) {
             (2, false, false) => 2.45,
@@ -82,6 +82,7 @@ impl Layout {
             (2, true, false) => 3.8,
             (2, true, true) => 4.3,
             (parts, _, false) => remainders_error(parts),
+            (6, _, true) if 2 * self.longest() >= self.digits() + self.points => 12.75,
             (parts, _, true) => remainders_error(parts) + 0.35,
         }
     }

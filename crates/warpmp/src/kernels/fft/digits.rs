@@ -38,7 +38,7 @@ pub(super) struct Start<'s> {
 struct Words {
     /// By the multiple of `points`, then by that of the threads.
     real: Vec<Vec<R32>>,
-    /// By the multiple of the threads: imaginary digits of the first part.
+    /// By the multiple of the threads: imaginary digits of the first part, then of the second one.
     imaginary: Vec<R32>,
     /// Limbs of the factor.
     limbs: u32,
@@ -173,7 +173,7 @@ impl Layout {
         Words { real, imaginary: (0..self.imaginary(limbs)).map(|i| read(self.parts, i)).collect(), limbs }
     }
 
-    /// Imaginary digits of the first part that a thread has of a factor with these limbs, if upper digits are real.
+    /// Imaginary digits of the first two parts that a thread has of a factor with these limbs, if upper digits are real.
     fn imaginary(self, limbs: u32) -> u32 {
         if self.coefficients == Coefficients::Real || !self.has_real_upper_part() {
             return 0;
@@ -261,9 +261,7 @@ impl Layout {
                     let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
                     let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
                     let mut x = remainders(b, &digits, &powers);
-                    for (x, &imaginary) in x.iter_mut().zip(&imaginary) {
-                        x.im = b.add_f64(imaginary, x.im);
-                    }
+                    add_imaginary(b, &mut x, &imaginary, powers[0]);
                     x
                 };
                 b.section("forward 1");
@@ -380,6 +378,21 @@ fn pairs_of_one(b: &mut Builder, digits: &[OffsetDigit], imaginary: &[F64]) -> V
         [Complex { re: sum, im: up }, Complex { re: difference, im: down }]
     };
     terms.into_iter().enumerate().map(pair).collect()
+}
+
+/// Adds the imaginary digits of the first part to remainders, and those of the second one times the node.
+fn add_imaginary(b: &mut Builder, x: &mut [Complex], digits: &[F64], node: Complex) {
+    let (first, second) = digits.split_at(digits.len().min(x.len()));
+    for (x, &digit) in x.iter_mut().zip(first) {
+        x.im = b.add_f64(digit, x.im);
+    }
+    if second.is_empty() {
+        return;
+    }
+    let minus = b.neg_f64(node.im);
+    for (x, &digit) in x.iter_mut().zip(second) {
+        *x = Complex { re: b.fma(minus, digit, x.re), im: b.fma(node.re, digit, x.im) };
+    }
 }
 
 /// The remainders of the polynomials of real digits modulo a node: digits of the first part, then those of the others

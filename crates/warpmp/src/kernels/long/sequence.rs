@@ -31,7 +31,7 @@ const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
 /// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured.
 const WRAPPED_LIMBS: [RangeInclusive<u32>; 7] =
-    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7167];
+    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7679];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;

@@ -1,7 +1,7 @@
 //! `fft-wraparound`: products and squares that are somewhat longer than a fast transform. The transform has the product modulo `Bⁿ + 1`; a short product tells
 //! the limbs that come back.
 //!
-//! cost       a product of `n / 2` limbs by `fft`, one of the `h` limbs above `n` by `tensor` or `fft`, and one pass over `h` limbs: `unwrap.rs`
+//! cost       a product of `n / 2` limbs by `fft`, the low half of one of the `h` limbs above `n` by `tensor` or `fft`, and one pass over `h` limbs: `unwrap.rs`
 //! source     the wrap-around trick: Brent and Zimmermann, "Modern Computer Arithmetic" (2010), for results of which some limbs are known. That a short
 //!            product makes them known is ours.
 
@@ -16,7 +16,7 @@ const MOST_LIMBS: u32 = 4096;
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft-wraparound",
     summary: "a product modulo `Bⁿ + 1` by `fft`, and the limbs above it by the product of the lower limbs",
-    accepts: "factors of 8193 to 12256, 16385 to 24544 or 32769 to 229344 bits, about equally long; on a GPU from sm_80 on",
+    accepts: "factors of 8193 to 12256, 16385 to 24544 or 32769 to 245728 bits, about equally long; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, _| {

@@ -42,7 +42,11 @@ const MOST_UNSIGNED_DIGITS: u32 = 6144;
 
 /// Imaginary digits of a factor, and one more: see [`has_real_upper_part`](Layout::has_real_upper_part).
 pub(in crate::kernels) const fn most_imaginary(parts: u32, points: u32) -> u32 {
-    if parts == 1 { points / 2 } else { points }
+    match parts {
+        1 => points / 2,
+        6 => points + points / 2,
+        _ => points,
+    }
 }
 
 /// The numbers that are transformed.
@@ -103,7 +107,8 @@ impl Layout {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
     }
 
-    /// Have only coefficients of the first part imaginary digits, and of a single part only those of the lower half?
+    /// Have only coefficients of the first part imaginary digits, of a single part only those of its lower half, and of six parts also those of the lower half of
+    /// the second one?
     pub(in crate::kernels) const fn has_real_upper_part(self) -> bool {
         2 * self.longest() < self.digits() + most_imaginary(self.parts, self.points)
     }
