@@ -175,6 +175,8 @@ const PARTS: &[(Operation, &str, usize, Option<u64>, u32)] = &[
     (Operation::MulLo, "tensor", 20480, None, 255),
     (Operation::MulLo, "tensor", 20768, None, 255),
     (Operation::MulLo, "tensor", 28672, None, 255),
+    (Operation::MulLo, "tensor", 36864, None, 255),
+    (Operation::MulLo, "tensor", 40960, None, 255),
     (Operation::MulLo, "karatsuba/group", 32768, Some(676), 168),
     (Operation::MulHi, "karatsuba/group", 4096, Some(1024), 168),
     (Operation::MulHi, "karatsuba/group", 5000, None, 168),

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(grid.bits[8..], [2048, 3072, 3200, 4096, 8192, 16384, 32768, 64000]);
     }
 
-    /// `tensor` has most parts of products of every fourth limb, and that makes no width more.
+    /// `tensor` takes most parts of products at every fourth limb only. That adds no widths to the grid.
     #[test]
     fn gaps_of_algorithms_are_not_measured() {
         for (operation, widest) in [(Operation::MulHi, 12288), (Operation::MulLo, 40960)] {

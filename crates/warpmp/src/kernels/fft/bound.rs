@@ -74,7 +74,7 @@ impl Layout {
     }
 
     /// The error of the remainders. Of two parts only one has its offsets taken away before, and that of balanced digits is no power of
-    /// two. An imaginary digit is one more term, one of the second part two products.
+    /// two. An imaginary digit of the first part is one more term, one of the second part two products.
     fn remainders_error(self) -> f64 {
         match (self.parts, self.is_balanced(), self.is_complex(self.longest())) {
             (2, false, false) => 2.45,

@@ -3,7 +3,7 @@
 //! memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less; for `long` also a·b + d, or a·b of two's complements
-//! requires   `la, lb ≤ 6144`, the longer one at least 129; an addend `d` no longer than it; two's complements of equal lengths
+//! requires   `la, lb ≤ 6144` (7679 where a product wraps around), the longer one at least 129; an addend `d` no longer than it; two's complements of equal lengths
 //! launch     `points / 16` threads a block, as many for each part that is transformed beside others, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic

@@ -5,7 +5,7 @@
 //! masks of their own, and the carries run through them one after the other.
 //!
 //! bound: a coefficient of 6144 digits is below `6144·(2¹⁶ − 1)² < 2⁴⁵`, and the upper half of a pair below `2¹³ + 2²⁹`. Balanced digits have coefficients with
-//! signs. Then a coefficient `c` of 14334 digits, the most of a factor that wraps around, is at most `14337·2³⁰ < e = 2⁴⁴ − 2²⁸` in magnitude. It becomes `c + e`, which is positive and
+//! signs. Then a coefficient `c` of 15358 digits, the most of a factor that wraps around, is at most `15361·2³⁰ < e = 2⁴⁴ − 2²⁸` in magnitude. It becomes `c + e`, which is positive and
 //! below 2⁴⁵. A pair of coefficients is then greater by `e·(1 + 2¹⁶) = 2²⁸·(2³² − 1)`, and the sum of all pairs by
 //! `2²⁸·(2³²ⁿ − 1)` for `n` words. So 2²⁸ that enters the first word makes all of them right modulo `2³²ⁿ`. The upper half of
 //! a pair is below 2³⁰: its carries are those of `result.rs`.

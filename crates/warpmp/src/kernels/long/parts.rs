@@ -1,7 +1,7 @@
 //! Parts of products of more than 2048 bits: the product by `tensor` or `fft`, then lines.
 //!
 //! cost       the product, and its limbs written and read once more; `mul_lo`, `mul_add` and `signed_mul` of whole limbs by a transform in a block: the
-//!            product alone
+//!            product alone; `mul_lo` of equally long factors of 513 to 1280 limbs: the low half by `tensor`
 
 use warpmp_launch::Spec;
 

@@ -29,9 +29,11 @@ const TENSOR_LIMBS: [u32; 2] = [512, 416];
 /// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
 const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
-/// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured.
-const WRAPPED_LIMBS: [RangeInclusive<u32>; 7] =
-    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7679];
+/// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured; then those for which a square is.
+const WRAPPED_LIMBS: [[RangeInclusive<u32>; 7]; 2] = [
+    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7679],
+    [1025..=1328, 1537..=1792, 2049..=2592, 3073..=3584, 4097..=4992, 5121..=5376, 6145..=6528],
+];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;
@@ -259,8 +261,8 @@ impl Steps {
         }
     }
 
-    /// `a·b` to a row, or its lower limbs as many as the row has. The longer factor has at least [`LEAST_LIMBS`] limbs, of a part of a
-    /// product 129.
+    /// `a·b` to a row, or its lower limbs as many as the row has. The longer factor has at least [`LEAST_LIMBS`] limbs; of a part of a
+    /// product that is no low half, 129.
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
         self.multiply_with([a, b], Extra::Nothing, product);
     }
@@ -284,10 +286,11 @@ impl Steps {
         let longest = a.limbs.max(b.limbs);
         let is_whole = product.limbs == a.limbs + b.limbs;
         if extra == Extra::Nothing
-            && let Some(spec) = self.low_half([a, b], product.limbs)
+            && let Some(shape) = self.low_half([a, b], product.limbs)
         {
+            let spec = LowProduct::within(shape, &self.tensor_settings(), [a, b].map(Number::within));
             self.count_product(longest);
-            self.push(spec, [a, b, product]);
+            self.push(Box::new(spec), [a, b, product]);
             return;
         }
         if let Some(n) = self.wrapped(a, b, product.limbs) {
@@ -346,21 +349,11 @@ impl Steps {
         product
     }
 
-    /// The lowest limbs of `a·b`, at least these.
-    fn low_product(&mut self, a: Number, b: Number, limbs: u32) -> Number {
-        let limbs = limbs.max(LEAST_LIMBS).next_multiple_of(SECTOR_LIMBS);
-        let [a, b] = if limbs > a.limbs.min(b.limbs) { [a, b] } else { [a, b].map(|it| it.section(0, limbs)) };
-        self.lower_product(a, b, limbs)
-    }
-
-    /// The kernel of the low half of a product of factors of so many limbs on tensor cores, if they have as many and there is one.
-    fn low_half(&self, factors: [Number; 2], limbs: u32) -> Option<Box<dyn Spec>> {
+    /// The shape of the low half of `a·b`, if both factors have `limbs` limbs and `tensor` takes them.
+    fn low_half(&self, factors: [Number; 2], limbs: u32) -> Option<OperationShape> {
         let [a, b] = factors.map(|it| self.operand_shape(it));
         let shape = OperationShape::low_product(a, b);
-        let fits = factors.iter().all(|it| it.limbs == limbs) && (tensor::PARTS.fits)(shape);
-        fits.then(|| -> Box<dyn Spec> {
-            Box::new(LowProduct::within(shape, &self.tensor_settings(), factors.map(Number::within)))
-        })
+        (factors.iter().all(|it| it.limbs == limbs) && (tensor::PARTS.fits)(shape)).then_some(shape)
     }
 
     /// Counts a product with a factor of so many limbs.
@@ -428,7 +421,7 @@ impl Steps {
         let longest = a.limbs.max(b.limbs);
         // The transform is in a block, though one of the whole product may not be.
         let in_block = longest <= BLOCK_LIMBS || self.settings.blocks == Some(true);
-        if self.is_shared || !in_block || !WRAPPED_LIMBS.iter().any(|it| it.contains(&longest)) {
+        if self.is_shared || !in_block || !WRAPPED_LIMBS[usize::from(a == b)].iter().any(|it| it.contains(&longest)) {
             return None;
         }
         let all = a.limbs + b.limbs;
@@ -447,7 +440,10 @@ impl Steps {
         }
         let is_signed = transform.is_balanced();
         let above = a.limbs + b.limbs - n + u32::from(is_signed && product.limbs <= n);
-        let low = self.low_product(a, b, above);
+        // The lower limbs of the factors are enough for those of the product.
+        let lower = above.max(LEAST_LIMBS).next_multiple_of(SECTOR_LIMBS);
+        let [x, y] = if lower > a.limbs.min(b.limbs) { [a, b] } else { [a, b].map(|it| it.section(0, lower)) };
+        let low = self.lower_product(x, y, lower);
         let longest = a.limbs.max(b.limbs);
         self.count_product(longest);
         self.has_long_blocks |= longest > BLOCK_LIMBS;

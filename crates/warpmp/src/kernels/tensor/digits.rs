@@ -2,13 +2,13 @@
 //!
 //! Each lane finishes a *chunk* of `N/32` limbs. Products have two numbers of `N` limbs, one after the other, their halves.
 //!
-//! All banks hold 16 digits. Half of a warp puts 16 digits at a time, and a quarter of it gets 8 pairs. They do not wait for banks if the lowest four bits of their places are all
-//! different. So some bits of a limb's number flip others:
+//! All banks together hold 16 digits. Half of a warp stores 16 digits at a time, and a quarter of a warp loads 8 pairs at a time. An access has no bank conflict if the lowest four
+//! bits of the 16 places differ. So some bits of a limb's number flip others:
 //!
-//! * With one or two panels, `FLIPS` serve products and halves. The limbs of digits that are put together differ in bits 0 and 1 and in two of bits 4 to 6, pairs that are got
-//!   together in three successive bits, from bit 1 or 2 on. No access waits.
-//! * `FLIPS_OF_HALVES` serve halves with any number of panels. The limbs of digits that are put together differ in bits 0, 1, 4 and 5, and none waits. Pairs do not wait
-//!   if the number of panels is a power of two; with others an access takes up to 2.2 times as long.
+//! * With one or two panels, `FLIPS` serve products and half products. The limbs of digits that are stored together differ in bits 0 and 1 and in two of bits 4 to 6, those of pairs
+//!   that are loaded together in three successive bits, from bit 1 or 2 on. There is no conflict.
+//! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, so stores have no conflict. Loads have
+//!   none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
 //! * With more than two panels, a digit of padding follows each two chunks of a product.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
@@ -28,7 +28,7 @@ const MOST_KEPT_PAIRS: u32 = 8;
 /// Digits in all banks.
 const DIGITS: u32 = ALIGNMENT / 8;
 
-/// Where a lane puts the digits of products and of halves, and where it finds those of its chunk.
+/// Where a lane puts the digits of products and of half products, and where it finds those of its chunk.
 pub(super) struct Digits<'p> {
     layout: Layout,
     place: &'p Place,
@@ -37,9 +37,9 @@ pub(super) struct Digits<'p> {
 }
 
 struct Swizzle {
-    /// The address of the digit of the lane's first block: in products, and in halves of them. The addresses of its other digits have some bits flipped.
+    /// The address of the digit of the lane's first block: in products, and in half products. The addresses of its other digits have some bits flipped.
     products: R32,
-    halves: R32,
+    half_products: R32,
     /// The address of the first pair of the lane's chunk. The other pair is beside it, before or after.
     pair: R32,
 }
@@ -49,12 +49,12 @@ impl<'p> Digits<'p> {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &'p Place) -> Self {
         let limbs = PANEL_LIMBS * layout.panels;
         let swizzle = (layout.panels <= MOST_SWIZZLED).then(|| {
-            let [products, halves] = [2 * layout.panels, 2].map(|blocks| {
+            let [products, half_products] = [2 * layout.panels, 2].map(|blocks| {
                 let limb = b.mad_lo(place.member, BLOCK_LIMBS * blocks, place.group);
                 address(b, place, (limb, limbs), &FLIPS)
             });
             let limb = b.mul_lo(place.lane, chunk(layout));
-            Swizzle { products, halves, pair: address(b, place, (limb, limbs), &FLIPS) }
+            Swizzle { products, half_products, pair: address(b, place, (limb, limbs), &FLIPS) }
         });
         Self { layout, place, swizzle }
     }
@@ -72,18 +72,20 @@ impl<'p> Digits<'p> {
         }
     }
 
-    /// Puts the digits of half of a product.
-    pub(super) fn put_half(&self, b: &mut Builder, panels: &[Sums]) {
+    /// Puts the digits of a half product.
+    pub(super) fn put_half_product(&self, b: &mut Builder, panels: &[Sums]) {
         let Self { layout, place, ref swizzle } = *self;
         if let Some(swizzle) = swizzle {
-            layout.fold_half(b, place, panels, |b, limb, digit| self.put_swizzled(b, swizzle.halves, limb, digit));
+            layout.fold_half_product(b, place, panels, |b, limb, digit| {
+                self.put_swizzled(b, swizzle.half_products, limb, digit);
+            });
         } else {
             Puts::new(b, layout, place).put(b, place, panels);
         }
     }
 
-    /// The digits of the lane's chunk of half of a product, low words and high words in turn.
-    pub(super) fn get_half(&self, b: &mut Builder) -> Vec<R32> {
+    /// The digits of the lane's chunk of a half product, low words and high words in turn.
+    pub(super) fn get_half_product(&self, b: &mut Builder) -> Vec<R32> {
         let Self { layout, place, ref swizzle } = *self;
         if swizzle.is_some() { self.get(b, 0) } else { Gets::new(b, layout, place).get(b, place) }
     }
@@ -116,9 +118,9 @@ impl<'p> Digits<'p> {
 }
 
 impl Layout {
-    /// Makes the digits of half of a product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. `put` gets each digit,
+    /// Makes the digits of a half product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. `put` gets each digit,
     /// and how many limbs it is after the first one.
-    fn fold_half(
+    fn fold_half_product(
         self,
         b: &mut Builder,
         place: &Place,
@@ -134,7 +136,7 @@ impl Layout {
     }
 }
 
-/// Where a lane puts digits of half of a product, with any number of panels.
+/// Where a lane puts digits of a half product, with any number of panels.
 pub(super) struct Puts {
     layout: Layout,
     /// The address of the digit of the lane's first block.
@@ -144,19 +146,19 @@ pub(super) struct Puts {
 impl Puts {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
         let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);
-        Self { layout, first: address(b, place, (first, PANEL_LIMBS), &FLIPS_OF_HALVES) }
+        Self { layout, first: address(b, place, (first, PANEL_LIMBS), &FLIPS_OF_HALF_PRODUCTS) }
     }
 
     /// Puts the digits.
     pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
-        self.layout.fold_half(b, place, panels, |b, limb, digit| {
+        self.layout.fold_half_product(b, place, panels, |b, limb, digit| {
             let to = flipped(b, self.first, limb);
             b.store_shared(&digit, to, self.layout.work + 8 * (limb / DIGITS * DIGITS));
         });
     }
 }
 
-/// Where a lane finds the digits of its chunk of half of a product.
+/// Where a lane finds the digits of its chunk of a half product.
 pub(super) struct Gets {
     layout: Layout,
     pairs: Pairs,
@@ -175,7 +177,7 @@ impl Gets {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
         let limb = b.mul_lo(place.lane, chunk(layout));
         let pairs = if layout.panels.is_power_of_two() {
-            Pairs::Flipped(address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALVES))
+            Pairs::Flipped(address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALF_PRODUCTS))
         } else if layout.panels <= MOST_KEPT_PAIRS {
             Pairs::All((0..layout.panels).map(|i| pair_address(b, place, layout, limb, i)).collect())
         } else {
@@ -199,16 +201,17 @@ impl Gets {
     }
 }
 
-/// The address of the digit of a limb that is so many limbs further than the one whose digit has this address, within 16 digits. The numbers of limbs have no bit in common.
+/// `first` is the address of the digit of a limb. The address of the digit that is `limbs` limbs further, without the bytes of whole groups of 16 digits. The two numbers of limbs have no
+/// bit in common.
 fn flipped(b: &mut Builder, first: R32, limbs: u32) -> R32 {
-    let flips = swizzled(limbs, &FLIPS_OF_HALVES) % DIGITS;
+    let flips = swizzled(limbs, &FLIPS_OF_HALF_PRODUCTS) % DIGITS;
     if flips == 0 { first } else { b.xor(first, 8 * flips) }
 }
 
 /// The address of pair `i` of a chunk that begins with this limb.
 fn pair_address(b: &mut Builder, place: &Place, layout: Layout, limb: R32, i: u32) -> R32 {
     let limb = b.add(limb, 2 * i);
-    address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALVES)
+    address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALF_PRODUCTS)
 }
 
 /// Limbs of a chunk.
@@ -222,15 +225,15 @@ type Flips = [(u32, u32)];
 /// In products: bit 3 flips bit 1, bit 5 bit 2, and bits 4 and 6 flip bit 3.
 const FLIPS: [(u32, u32); 3] = [(2, 0b10), (3, 0b1100), (1, 0b1000)];
 
-/// In halves of products: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 3, bit 7 bit 2.
-const FLIPS_OF_HALVES: [(u32, u32); 4] = [(2, 0b1100), (3, 0b1010), (4, 0b10), (5, 0b100)];
+/// In half products: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 3, bit 7 bit 2.
+const FLIPS_OF_HALF_PRODUCTS: [(u32, u32); 4] = [(2, 0b1100), (3, 0b1010), (4, 0b10), (5, 0b100)];
 
 /// The place of a limb's digit.
 fn swizzled(limb: u32, flips: &Flips) -> u32 {
     flips.iter().fold(limb, |place, (bits, mask)| place ^ (limb >> bits & mask))
 }
 
-/// The address of the digit of a limb below `end` that only the kernel knows.
+/// The address of the digit of a limb whose number, below `end`, is in a register.
 fn address(b: &mut Builder, place: &Place, (limb, end): (R32, u32), flips: &Flips) -> R32 {
     let ones = end.next_power_of_two() - 1;
     let mut digit = limb;
@@ -244,7 +247,7 @@ fn address(b: &mut Builder, place: &Place, (limb, end): (R32, u32), flips: &Flip
 
 #[cfg(test)]
 mod tests {
-    use super::{FLIPS, FLIPS_OF_HALVES, Flips, swizzled};
+    use super::{FLIPS, FLIPS_OF_HALF_PRODUCTS, Flips, swizzled};
 
     /// How long accesses to these places at the same time wait for banks that hold `all` of them.
     fn waits(places: impl Iterator<Item = u32>, all: u32) -> u32 {
@@ -271,9 +274,9 @@ mod tests {
             assert_eq!(waits_of(panels, 2 * panels, &FLIPS), [0, 0], "{panels} panels");
         }
         for panels in 1..=20 {
-            let [puts, gets] = waits_of(panels, 2, &FLIPS_OF_HALVES);
+            let [puts, gets] = waits_of(panels, 2, &FLIPS_OF_HALF_PRODUCTS);
             assert_eq!(puts, 0, "{panels} panels");
-            // Each get takes four accesses at least.
+            // Waits beyond the four accesses of a load.
             let most = if panels.is_power_of_two() { 0 } else { 4 * panels * 9 / 4 };
             assert!(gets <= most, "{panels} panels: {gets}");
         }
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn places_are_different() {
-        for flips in [&FLIPS[..], &FLIPS_OF_HALVES] {
+        for flips in [&FLIPS[..], &FLIPS_OF_HALF_PRODUCTS] {
             let mut places: Vec<u32> = (0..1280).map(|limb| swizzled(limb, flips)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..1280));

@@ -3,7 +3,7 @@
 //! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels of factors of `8P` blocks: a low half `8P·(P + 1)`, a high one `2P` more
 //!
 //! Column `i` of panel `p` meets block `8p + i − s` of the second factor in step `s` of the low half, and block `8(P + p) + i − s` in that of the high one, if
-//! there is such a block. So blocks of zeros are before the first one and after the last one, and no matrix meets them alone.
+//! there is such a block. Seven blocks of zeros stand before the first block in a low half, after the last one in a high half. A panel that would meet zeros only is left out.
 
 use std::collections::BTreeMap;
 

@@ -7,6 +7,8 @@
 //! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
+//! Low halves have entries with other numbers of panels, and columns of their own before the work area: see `low`.
+//!
 //! The next operands arrive while a product is computed. They may overwrite `b` and what entries were made of, because columns and entries are
 //! copies. Without entries `a` has two places.
 
@@ -22,7 +24,7 @@ pub(in crate::kernels) const BLOCK_LIMBS: u32 = 8;
 pub(super) const COLUMNS: u32 = 8;
 
 /// Limbs of a panel.
-pub(in crate::kernels) const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
+pub(super) const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
 
 /// Limbs of a piece: what a lane loads or stores at a time.
 pub(in crate::kernels) const PIECE_LIMBS: u32 = 4;
@@ -66,9 +68,9 @@ impl Layout {
         Self { work: layout.end_of_operands(), ..layout }
     }
 
-    /// Of the factors of a low half. Behind the operands is nothing yet.
+    /// The layout of a low half. `work` is the end of the operands; `LowProduct` moves it behind the columns.
     pub(super) fn of_low(limbs: [u32; 3], pieces: [u32; 2], with_entries: &RangeInclusive<u32>) -> Self {
-        let layout = Self { in_pieces: false, ..Self::of(limbs, pieces, false) };
+        let layout = Self::of(limbs, pieces, false);
         let layout = Self { has_entries: with_entries.contains(&layout.panels), ..layout };
         Self { work: layout.end_of_operands(), ..layout }
     }

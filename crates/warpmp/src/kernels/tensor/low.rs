@@ -1,15 +1,15 @@
 //! `tensor` for `mul_lo`: the low half of a product, a warp a product.
 //!
 //! computes   c = a·b modulo `B^n`    a, b, c: `n` limbs
-//! requires   `n ≤ 896`; buffers padded to whole tiles of 32 lanes
+//! requires   `32 ≤ n ≤ 1280`
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels: see `half`; 12·n bytes of global traffic
-//! registers  as many for `P` panels as a whole product has for half of them
+//! registers  about 42 with one panel, 78 with four, 122 with eight, 167 with fourteen, 255 with twenty
 //!
 //! Digits are bytes, and matrices are made as for whole products. The columns of `b` are neighbours after blocks of zeros. Each lane finishes
 //! a chunk of `2P` limbs; what is above limb `n` is computed, too, and not stored.
 //!
-//! bound: a byte column sums at most `4·n` products of bytes: at most `4·896·255² < 2³¹`, so no sum of a matrix product wraps. The carries are bounded
+//! bound: a byte column sums at most `4·n` products of bytes: at most `4·1280·255² < 2³¹`, so no sum of a matrix product wraps. The carries are bounded
 //! in `result`.
 
 use std::ops::RangeInclusive;
@@ -32,7 +32,7 @@ use crate::operation::Operation;
 /// The longest factors.
 const MOST_LIMBS: u32 = 20 * PANEL_LIMBS;
 
-/// The panels with which matrices are made of entries: they cost accesses to shared memory with fewer, and registers with more. On `sm_86` `ptxas` spills up to four words
+/// Numbers of panels with which matrices are made of entries. With fewer panels entries cost too many accesses to shared memory, with more too many registers. On `sm_86` `ptxas` spills up to four words
 /// with five and six panels.
 const WITH_ENTRIES: RangeInclusive<u32> = 5..=8;
 
@@ -49,7 +49,7 @@ pub(in crate::kernels) struct LowProduct {
     warps: Warps,
 }
 
-/// Is this a low half of a product of equally long factors of whole limbs that the kernel takes?
+/// Does the kernel take this shape: `mul_lo` of two equally long factors of whole limbs?
 pub(in crate::kernels) fn fits(shape: OperationShape) -> bool {
     let operands = shape.operands();
     shape.operation == Operation::MulLo
@@ -95,7 +95,7 @@ impl LowProduct {
         let (place, product, end) = warps.enter(b, ports.lanes);
         let place = place.aligned(b);
         layout.clear(b, &place);
-        clear(b, &place, self.columns - BLOCK_BYTES * ZEROS, BLOCK_LIMBS * (ZEROS + layout.columns()));
+        clear(b, &place, self.columns - BLOCK_BYTES * ZEROS, BLOCK_LIMBS * ZEROS);
         let (puts, gets) = (Puts::new(b, layout, &place), Gets::new(b, layout, &place));
         let waiting = layout.waiting(b);
         let waiting = waiting.as_deref();
@@ -183,7 +183,7 @@ impl LowProduct {
             return;
         }
         b.warp_barrier();
-        // Lanes whose pieces are an odd number do not wait for banks.
+        // An odd number of pieces from lane to lane avoids bank conflicts.
         let pieces = words / piece(words);
         let stride = 4 * words + if pieces.is_multiple_of(2) { 4 * piece(words) } else { 0 };
         let own = b.mad_lo(place.lane, stride, place.shared);

@@ -97,7 +97,7 @@ pub(super) const SQUARES: Algorithm = Algorithm {
 pub(super) const PARTS: Algorithm = Algorithm {
     summary: "a warp a product by matrix products of bytes on tensor cores; what is added joins its digits",
     accepts: "factors of 1024 to 12288 bits, both of the same 128·k bits; an addend of 128·k bits, no longer; for low halves both of \
-              the same 32·k bits from 993 to 28672; on a GPU from sm_80 on",
+              the same 32·k bits from 1024 to 40960; on a GPU from sm_80 on",
     fits: |shape| low::fits(shape) || part::fits(shape),
     order: Order::Given,
     recipe: &On(
@@ -265,7 +265,7 @@ impl Tensor {
                 layout.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, place, source, multiplication.part, FENCE);
+            let sums = layout.multiply(b, place, source, FENCE);
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, rows, place, before) };
             let addends = rows.addends(b, before);

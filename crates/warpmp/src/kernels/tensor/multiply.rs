@@ -13,7 +13,6 @@ use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::operands::ending_with;
-use super::part::Part;
 use super::warps::Place;
 
 /// The sums of a panel in a lane: two matrix products of two rows and two columns each.
@@ -28,11 +27,11 @@ pub(super) struct PanelSums {
 impl Layout {
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
     /// Modulo `B^n − 1` there are no halves. Each `fence` steps end with a barrier.
-    pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: Source, part: Part, fence: u32) -> Vec<PanelSums> {
+    pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: Source, fence: u32) -> Vec<PanelSums> {
         let operands = Operands::of(b, place, a, self.work, fence);
         let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, place.member, number));
         let zeros = zeros(b);
-        if part == Part::Cyclic {
+        if self.is_cyclic {
             let sums = self.multiply_cyclically(b, &operands, zeros, self.blocks + 1, |_, _, _| {});
             return sums.into_iter().map(|sums| PanelSums { low: sums, both: sums }).collect();
         }

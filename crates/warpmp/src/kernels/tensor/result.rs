@@ -72,7 +72,7 @@ pub(super) struct Target<'t> {
     pub(super) addends: &'t Addends,
 }
 
-/// What is kept of a row.
+/// Which limbs of a row are stored, and from where.
 pub(super) struct Kept {
     /// The address of the lane's first piece, if all limbs are kept.
     pub(super) to: R64,
@@ -90,12 +90,12 @@ impl Layout {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        let halves = if target.part == Part::Cyclic { 1 } else { 2 };
+        let halves = if self.is_cyclic { 1 } else { 2 };
         if let Some(permuted) = target.permuted {
             let places = Places::Permuted(*permuted);
-            self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &places, block, digit));
+            self.put_digits(b, place, panels, 2, |b, block, digit| self.put(b, &places, block, digit));
             b.warp_barrier();
-            let pieces = self.resolve_pieces(b, place, permuted.pairs, halves, target.addends);
+            let pieces = self.resolve_pieces(b, place, permuted.pairs, target.addends);
             b.section("store");
             for (limbs, half) in pieces.iter().zip(0..) {
                 self.store_piece(b, place, target, 32 * half, limbs);
@@ -187,7 +187,7 @@ impl Layout {
 
     /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
     fn resolve(self, b: &mut Builder, place: &Place, target: &Target<'_>) -> Vec<R32> {
-        let mut digits = self.chunk_digits(b, place, target.part);
+        let mut digits = self.chunk_digits(b, place);
         let pieces = self.chunk() / PIECE_LIMBS;
         for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
             target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride: pieces, first: i }, digits);
@@ -197,9 +197,9 @@ impl Layout {
     }
 
     /// The digits of this lane's chunk, low words and high words in turn.
-    fn chunk_digits(self, b: &mut Builder, place: &Place, part: Part) -> Vec<R32> {
+    fn chunk_digits(self, b: &mut Builder, place: &Place) -> Vec<R32> {
         let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
-        if part != Part::Cyclic {
+        if !self.is_cyclic {
             return (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect();
         }
         // Half of the lanes have digits.
@@ -211,21 +211,14 @@ impl Layout {
         words
     }
 
-    /// The limbs of this lane's piece of each half of the result, of the low half alone or of both.
-    fn resolve_pieces(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        pairs: [R32; 2],
-        halves: u32,
-        addends: &Addends,
-    ) -> Vec<Vec<R32>> {
+    /// The limbs of this lane's piece of each half of the result.
+    fn resolve_pieces(self, b: &mut Builder, place: &Place, pairs: [R32; 2], addends: &Addends) -> Vec<Vec<R32>> {
         let before = b.add(place.lane, 31);
         let before = b.and(before, 31);
         let is_lowest = b.compare(Cmp::Eq, place.lane, 0);
         // Below the lowest lane of the high half is the highest lane of the low half.
         let mut lowest = None;
-        let sums: Vec<(Vec<R32>, Pred)> = (0..halves)
+        let sums: Vec<(Vec<R32>, Pred)> = (0..2)
             .map(|half| {
                 let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
                 let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
@@ -280,7 +273,7 @@ impl Layout {
         b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, target.to, offset));
     }
 
-    /// Stores a row in the order of its addresses. This lane has limbs whose place in the work area begins with this address.
+    /// Stores a row in the order of its addresses. `own` is the address of this lane's limbs in the work area.
     pub(super) fn store_through_shared(self, b: &mut Builder, place: &Place, (own, limbs): (R32, &[R32]), kept: &Kept) {
         let Place { lane, shared, .. } = *place;
         let words = piece(limbs.len() as u32) as usize;
@@ -290,7 +283,7 @@ impl Layout {
         b.warp_barrier();
         let Kept { to, limbs: ref kept, width, chunk, stride } = *kept;
         let [first_piece, end] = [kept.start, kept.end].map(|limbs| limbs / width);
-        // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk. Without padding all of the row is one chunk.
+        // How many pieces a chunk has. Without padding the whole row counts as one chunk.
         let chunk_pieces = if stride == 4 * chunk { end } else { chunk / width };
         let mut first = None;
         for start in (first_piece..end).step_by(32) {

@@ -12,10 +12,10 @@ const MAX_WARPS: u32 = 8;
 /// Most bytes of shared memory a block: what every GPU since `sm_80` has.
 const MAX_SHARED_BYTES: u32 = 99 << 10;
 
-/// Bytes to which a warp's memory is aligned where it is asked for: all banks.
+/// A kernel may align its warp's memory to this many bytes, the width of all banks.
 pub(super) const ALIGNMENT: u32 = 128;
 
-/// Bytes of a warp for that: its memory begins with any multiple of 16.
+/// Bytes that a warp reserves for the alignment. Its memory begins at a multiple of 16.
 pub(super) const ALIGNING_BYTES: u32 = ALIGNMENT - 16;
 
 /// The warps of a block. They take its products in turn.
@@ -50,7 +50,7 @@ impl Place {
         Self { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes }
     }
 
-    /// The same with its memory aligned. The warp has [`ALIGNING_BYTES`] for that.
+    /// The same with its memory aligned to [`ALIGNMENT`]. The warp has reserved [`ALIGNING_BYTES`].
     pub(super) fn aligned(self, b: &mut Builder) -> Self {
         let end = b.add(self.shared, ALIGNMENT - 1);
         Self { shared: b.and(end, ALIGNMENT.wrapping_neg()), ..self }

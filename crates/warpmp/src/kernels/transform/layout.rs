@@ -40,7 +40,7 @@ const BALANCED_DIGITS: u32 = 8192;
 /// The same of complex polynomials, at most, if they are not.
 const MOST_UNSIGNED_DIGITS: u32 = 6144;
 
-/// Imaginary digits of a factor, and one more: see [`has_real_upper_part`](Layout::has_real_upper_part).
+/// A factor has fewer imaginary digits than this: see [`has_real_upper_part`](Layout::has_real_upper_part).
 pub(in crate::kernels) const fn most_imaginary(parts: u32, points: u32) -> u32 {
     match parts {
         1 => points / 2,
@@ -107,8 +107,8 @@ impl Layout {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
     }
 
-    /// Have only coefficients of the first part imaginary digits, of a single part only those of its lower half, and of six parts also those of the lower half of
-    /// the second one?
+    /// Are upper coefficients real? A single part may have imaginary digits in its lower half; six parts in the first one and in the lower half of the second one;
+    /// other numbers of parts in the first one.
     pub(in crate::kernels) const fn has_real_upper_part(self) -> bool {
         2 * self.longest() < self.digits() + most_imaginary(self.parts, self.points)
     }

@@ -35,7 +35,6 @@ use crate::kernels::tensor::half::{Columns, Half};
 use crate::kernels::tensor::layout::BLOCK_LIMBS;
 use crate::kernels::tensor::multiply::{Source, Sums};
 use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
-use crate::kernels::tensor::part::Part;
 use crate::kernels::tensor::result::{from_lane_below, resolve, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
 
@@ -216,7 +215,7 @@ impl<'p> Ring<'p> {
         b.section("multiply");
         b.warp_barrier();
         let factor = self.matrices(b, room.factor, 0);
-        let sums = layout.multiply(b, place, factor, Part::Whole, FENCE);
+        let sums = layout.multiply(b, place, factor, FENCE);
         b.section("carry");
         b.warp_barrier();
         digits.put_product(b, &sums);
@@ -233,9 +232,9 @@ impl<'p> Ring<'p> {
         b.section("quotient");
         let matrices = self.matrices(b, room.product, 0);
         let sums = self.half_product(b, matrices, Half::Low);
-        digits.put_half(b, &sums);
+        digits.put_half_product(b, &sums);
         b.warp_barrier();
-        let own = digits.get_half(b);
+        let own = digits.get_half_product(b);
         let below = from_lane_below(b, place, own[own.len() - 1]);
         let quotient = resolve(b, &own, below);
         self.store_matrix(b, &quotient, room.quotient);
@@ -243,10 +242,10 @@ impl<'p> Ring<'p> {
         b.section("reduce");
         let matrices = self.matrices(b, room.quotient, 1);
         let sums = self.half_product(b, matrices, Half::High);
-        digits.put_half(b, &sums);
+        digits.put_half_product(b, &sums);
         let highest = self.highest_digit(b, quotient[quotient.len() - 1]);
         b.warp_barrier();
-        let less = digits.get_half(b);
+        let less = digits.get_half_product(b);
         let own = digits.get(b, 1);
         // The digits have been read, and `ptxas` does not move the loads of the next numbers across a barrier: in front they would take registers.
         b.warp_barrier();
