@@ -1,7 +1,7 @@
 //! `fft-wraparound`: products and squares that are somewhat longer than a fast transform. The transform has the product modulo `Bⁿ + 1`; a short product tells
 //! the limbs that come back.
 //!
-//! cost       a product of `n / 2` limbs by `fft`, the low half of of a product of `h` limbs, those above `n`, by `tensor` or `fft`, and one pass over `h` limbs: `unwrap.rs`
+//! cost       a product of `n / 2` limbs by `fft`, the low half of a product of `h` limbs, those above `n`, by `tensor` or `fft`, and one pass over `h` limbs: `unwrap.rs`
 //! source     the wrap-around trick: Brent and Zimmermann, "Modern Computer Arithmetic" (2010), for results of which some limbs are known. That a short
 //!            product makes them known is ours.
 

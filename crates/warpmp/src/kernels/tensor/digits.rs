@@ -64,7 +64,7 @@ impl<'p> Digits<'p> {
         let Self { layout, place, ref swizzle } = *self;
         if let Some(swizzle) = swizzle {
             layout.put_digits(b, place, panels, 2, |b, block, digit| {
-                self.put_swizzled(b, swizzle.products, BLOCK_LIMBS * block, digit);
+                layout.put_flipped(b, (swizzle.products, &FLIPS), BLOCK_LIMBS * block, digit);
             });
         } else {
             let padded = layout.padded(b, place);
@@ -77,7 +77,7 @@ impl<'p> Digits<'p> {
         let Self { layout, place, ref swizzle } = *self;
         if let Some(swizzle) = swizzle {
             layout.fold_half_product(b, place, panels, |b, limb, digit| {
-                self.put_swizzled(b, swizzle.half_products, limb, digit);
+                layout.put_flipped(b, (swizzle.half_products, &FLIPS), limb, digit);
             });
         } else {
             Puts::new(b, layout, place).put(b, place, panels);
@@ -90,13 +90,6 @@ impl<'p> Digits<'p> {
         if swizzle.is_some() { self.get(b, 0) } else { Gets::new(b, layout, place).get(b, place) }
     }
 
-    /// Puts the digit of the lane's limb in a block that begins `limb` limbs after its first one, whose digit's address is `first`.
-    fn put_swizzled(&self, b: &mut Builder, first: R32, limb: u32, digit: [R32; 2]) {
-        let flips = swizzled(limb % (PANEL_LIMBS * self.layout.panels), &FLIPS) % DIGITS;
-        let to = if flips == 0 { first } else { b.xor(first, 8 * flips) };
-        b.store_shared(&digit, to, self.layout.work + 8 * (limb / DIGITS * DIGITS));
-    }
-
     /// The digits of the lane's chunk of half 0 or 1, low words and high words in turn.
     pub(super) fn get(&self, b: &mut Builder, half: u32) -> Vec<R32> {
         let Self { layout, place, ref swizzle } = *self;
@@ -104,7 +97,7 @@ impl<'p> Digits<'p> {
             let at = layout.work + 8 * PANEL_LIMBS * layout.panels * half;
             return (0..layout.panels)
                 .flat_map(|i| {
-                    let pair = if i == 0 { pair } else { b.xor(pair, 16) };
+                    let pair = flipped(b, (pair, &FLIPS), 2 * i);
                     b.load_shared(Vector::V4, pair, at)
                 })
                 .collect();
@@ -118,6 +111,12 @@ impl<'p> Digits<'p> {
 }
 
 impl Layout {
+    /// Puts the digit of the lane's limb in a block that begins `limb` limbs after its first one, whose digit's address is `first`. Both halves of a product have the same flips.
+    fn put_flipped(self, b: &mut Builder, (first, flips): (R32, &Flips), limb: u32, digit: [R32; 2]) {
+        let to = flipped(b, (first, flips), limb % (PANEL_LIMBS * self.panels));
+        b.store_shared(&digit, to, self.work + 8 * (limb / DIGITS * DIGITS));
+    }
+
     /// Makes the digits of a half product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. `put` gets each digit,
     /// and how many limbs it is after the first one.
     fn fold_half_product(
@@ -151,9 +150,9 @@ impl Puts {
 
     /// Puts the digits.
     pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
-        self.layout.fold_half_product(b, place, panels, |b, limb, digit| {
-            let to = flipped(b, self.first, limb);
-            b.store_shared(&digit, to, self.layout.work + 8 * (limb / DIGITS * DIGITS));
+        let Self { layout, first } = *self;
+        layout.fold_half_product(b, place, panels, |b, limb, digit| {
+            layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
         });
     }
 }
@@ -191,7 +190,9 @@ impl Gets {
         (0..self.layout.panels)
             .flat_map(|i| {
                 let (from, at) = match &self.pairs {
-                    Pairs::Flipped(pair) => (flipped(b, *pair, 2 * i), 8 * (2 * i / DIGITS * DIGITS)),
+                    Pairs::Flipped(pair) => {
+                        (flipped(b, (*pair, &FLIPS_OF_HALF_PRODUCTS), 2 * i), 8 * (2 * i / DIGITS * DIGITS))
+                    }
                     Pairs::All(pairs) => (pairs[i as usize], 0),
                     Pairs::Computed(limb) => (pair_address(b, place, self.layout, *limb, i), 0),
                 };
@@ -203,8 +204,8 @@ impl Gets {
 
 /// `first` is the address of the digit of a limb. The address of the digit that is `limbs` limbs further, without the bytes of whole groups of 16 digits. The two numbers of limbs have no
 /// bit in common.
-fn flipped(b: &mut Builder, first: R32, limbs: u32) -> R32 {
-    let flips = swizzled(limbs, &FLIPS_OF_HALF_PRODUCTS) % DIGITS;
+fn flipped(b: &mut Builder, (first, flips): (R32, &Flips), limbs: u32) -> R32 {
+    let flips = swizzled(limbs, flips) % DIGITS;
     if flips == 0 { first } else { b.xor(first, 8 * flips) }
 }
 

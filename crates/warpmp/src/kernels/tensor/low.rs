@@ -15,14 +15,13 @@
 use std::ops::RangeInclusive;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Kernel, Space};
-use warpmp_launch::{Entry, Ports, Stage, piece, vector};
+use warpmp_kernel::ir::{Cmp, Space};
+use warpmp_launch::{Ports, Stage, piece, vector};
 
 use super::digits::{Gets, Puts, chunk};
 use super::half::{Columns, Half, ZEROS};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
-use super::multiply::Source;
 use super::operands::{clear, reversed};
 use super::result::{Kept, from_lane_below, resolve};
 use super::warps::{ALIGNING_BYTES, ALIGNMENT, Place, Warps};
@@ -82,13 +81,6 @@ impl LowProduct {
         Self { multiplication, layout, columns, warps: Warps::new(settings, bytes.next_multiple_of(16)) }
     }
 
-    fn kernel(&self, entry: &Entry) -> Kernel {
-        let (mut b, ports) = self.multiplication.open(entry, &self.name());
-        b.bounds(self.warps.bounds());
-        self.write(&mut b, &ports);
-        b.finish()
-    }
-
     fn write(&self, b: &mut Builder, ports: &Ports) {
         let Self { layout, warps, .. } = *self;
         b.section("setup");
@@ -108,16 +100,11 @@ impl LowProduct {
             b.warp_barrier();
             self.arrange(b, &place, waiting);
             let here = b.add(place.shared, turn);
-            let source = if layout.has_entries {
-                layout.enter(b, &place, here);
-                Source::Entries(b.add(place.shared, layout.entries()))
-            } else {
-                Source::Words(here)
-            };
+            let source = layout.source(b, &place, here);
             b.warp_barrier();
             let row = self.multiplication.result(b, ports, product);
             b.increase(product, warps.count);
-            let other = if layout.has_entries { turn } else { b.sub(layout.a_bytes(), turn) };
+            let other = layout.other_place(b, turn);
             let more = b.compare(Cmp::Lt, product, end);
             b.if_(more, |b| self.fetch(b, ports, &place, product, other, waiting));
             b.section("multiply");
@@ -194,10 +181,10 @@ impl LowProduct {
 
 impl Spec for LowProduct {
     fn name(&self) -> String {
-        format!("{}{}", self.multiplication.name("tensor"), self.warps.name())
+        self.warps.name_of(self.multiplication)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
+        vec![self.warps.stage(self.multiplication, |b, ports| self.write(b, ports))]
     }
 }

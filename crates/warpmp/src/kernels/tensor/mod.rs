@@ -32,8 +32,8 @@ mod result;
 mod warps;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Kernel};
-use warpmp_launch::{Entry, Ports, Stage};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::{Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
@@ -41,7 +41,6 @@ use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use low::LowProduct;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
-use multiply::Source;
 pub(in crate::kernels) use multiply::matrix_of_words;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
@@ -80,7 +79,13 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     recipe: &On(
         Gpus::from(MATRIX_PRODUCTS_FROM),
         With::<TensorSettings> {
-            spec: |shape, settings, _| Box::new(Tensor::new(shape, settings)),
+            spec: |shape, settings, _| {
+                if low::fits(shape) {
+                    Box::new(LowProduct::new(shape, settings))
+                } else {
+                    Box::new(Tensor::new(shape, settings))
+                }
+            },
             candidates: |_| candidates::tensor(),
         },
     ),
@@ -100,19 +105,6 @@ pub(super) const PARTS: Algorithm = Algorithm {
               the same 32·k bits from 1024 to 40960; on a GPU from sm_80 on",
     fits: |shape| low::fits(shape) || part::fits(shape),
     order: Order::Given,
-    recipe: &On(
-        Gpus::from(MATRIX_PRODUCTS_FROM),
-        With::<TensorSettings> {
-            spec: |shape, settings, _| {
-                if low::fits(shape) {
-                    Box::new(LowProduct::new(shape, settings))
-                } else {
-                    Box::new(Tensor::new(shape, settings))
-                }
-            },
-            candidates: |_| candidates::tensor(),
-        },
-    ),
     ..ALGORITHM
 };
 
@@ -198,13 +190,6 @@ impl Tensor {
         Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
     }
 
-    fn kernel(&self, entry: &Entry) -> Kernel {
-        let (mut b, ports) = self.multiplication.open(entry, &self.name());
-        b.bounds(self.warps.bounds());
-        self.write(&mut b, &ports);
-        b.finish()
-    }
-
     fn write(&self, b: &mut Builder, ports: &Ports) {
         b.section("setup");
         let (place, product, end) = self.warps.enter(b, ports.lanes);
@@ -244,15 +229,10 @@ impl Tensor {
                 Some(words) => layout.arrange_waiting(b, place, words),
                 None => layout.arrange(b, place, (shared, layout.b()), layout.work),
             }
-            let source = if layout.has_entries {
-                layout.enter(b, place, here);
-                Source::Entries(b.add(shared, layout.entries()))
-            } else {
-                Source::Words(here)
-            };
+            let source = layout.source(b, place, here);
             b.warp_barrier();
             b.increase(product, warps.count);
-            let other = if layout.has_entries { turn } else { b.sub(layout.a_bytes(), turn) };
+            let other = layout.other_place(b, turn);
             let more = b.compare(Cmp::Lt, product, end);
             let strides = rows.strides().filter(|_| layout.panels <= KEEPING);
             let keeps = strides.is_some();
@@ -301,10 +281,10 @@ impl Tensor {
 
 impl Spec for Tensor {
     fn name(&self) -> String {
-        format!("{}{}", self.multiplication.name("tensor"), self.warps.name())
+        self.warps.name_of(self.multiplication)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
+        vec![self.warps.stage(self.multiplication, |b, ports| self.write(b, ports))]
     }
 }

@@ -25,6 +25,15 @@ pub(super) struct PanelSums {
 }
 
 impl Layout {
+    /// What matrices are made of: the entries of the `a` at this address, made anew, or its words.
+    pub(super) fn source(self, b: &mut Builder, place: &Place, a: R32) -> Source {
+        if !self.has_entries {
+            return Source::Words(a);
+        }
+        self.enter(b, place, a);
+        Source::Entries(b.add(place.shared, self.entries()))
+    }
+
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
     /// Modulo `B^n − 1` there are no halves. Each `fence` steps end with a barrier.
     pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: Source, fence: u32) -> Vec<PanelSums> {

@@ -104,6 +104,11 @@ impl Layout {
         (to, 0)
     }
 
+    /// The place of the next `a`, if `turn` is the place of the present one. With entries there is one place: entries are copies.
+    pub(super) fn other_place(self, b: &mut Builder, turn: R32) -> R32 {
+        if self.has_entries { turn } else { b.sub(self.a_bytes(), turn) }
+    }
+
     /// Makes the entries of `a` at an address. The entry of a word is the four bytes that end with the word's first byte, and the word.
     ///
     /// An entry contains every window of four bytes that ends within its word. So a step takes two loads and four permutations instead of three and six.

@@ -2,8 +2,9 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Special};
-use warpmp_launch::Geometry;
+use warpmp_launch::{Geometry, Ports, Stage};
 
+use super::multiplication::Multiplication;
 use crate::kernels::TensorSettings;
 
 /// Most warps a block.
@@ -94,6 +95,25 @@ impl Warps {
 
     pub(super) const fn geometry(self) -> Geometry {
         Geometry::new(32 * self.count, self.products).with_shared(self.count * self.bytes)
+    }
+
+    /// The only stage of a multiplication by these warps. `write` writes its kernel.
+    pub(super) fn stage<'s>(
+        self,
+        multiplication: Multiplication,
+        write: impl Fn(&mut Builder, &Ports) + 's,
+    ) -> Stage<'s> {
+        Stage::new(self.geometry(), move |entry| {
+            let (mut b, ports) = multiplication.open(entry, &self.name_of(multiplication));
+            b.bounds(self.bounds());
+            write(&mut b, &ports);
+            b.finish()
+        })
+    }
+
+    /// The name of a multiplication by these warps.
+    pub(super) fn name_of(self, multiplication: Multiplication) -> String {
+        format!("{}{}", multiplication.name("tensor"), self.name())
     }
 
     /// Its part of a kernel's name.
