@@ -150,6 +150,19 @@ fn gpu_multiplies_on_tensor_cores() {
     }
 }
 
+#[test]
+fn gpu_squares_on_tensor_cores() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    for bits in
+        [1000, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000, 14336, 14337, 16001, 16384]
+    {
+        operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 129);
+    }
+}
+
 /// Parts of products by matrix products.
 fn parts_conform(session: &Session, name: &str, operations: &[Operation], sizes: &[usize], lanes: usize) {
     for &operation in operations {

@@ -66,10 +66,59 @@ fn unequal_lengths() {
 
 #[test]
 fn squares() {
-    for bits in [1000, 2048, 3001, 4096, 8192, 16384] {
+    for bits in [1000, 2048, 3001, 4096, 6144, 8192, 16384] {
         for pattern in PATTERNS {
             check_square(&*squaring(NAME, bits, &Settings::default()), bits, 3, pattern);
         }
+    }
+}
+
+/// Squares with a kernel of their own: every number of panels, and lengths that end within a limb, a piece, a block, a panel and a group.
+#[test]
+fn long_squares() {
+    for panels in 4..=8 {
+        let narrowest = 2048 * (panels - 1) + 1;
+        for bits in
+            [2048 * panels, 2048 * panels - 31, 2048 * panels - 96, 2048 * panels - 500, narrowest, narrowest + 300]
+        {
+            for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Runs] {
+                check_square(&*squaring(NAME, bits, &one_warp(2)), bits, 3, pattern);
+            }
+        }
+    }
+    for bits in [7000, 8192, 10240] {
+        for pattern in PATTERNS.into_iter().chain([Pattern::Random, Pattern::Runs, Pattern::Sparse]) {
+            check_square(&*squaring(NAME, bits, &Settings::default()), bits, 9, pattern);
+        }
+    }
+}
+
+/// A long square has fewer matrix products than a product. No access of its matrix products and of its digits waits for a bank.
+#[test]
+fn costs_of_long_squares() {
+    for (bits, matrix_products, instructions, wavefronts) in [
+        (8192, 204, 1049, 460),
+        (10240, 270, 1470, 736),
+        (12288, 408, 1713, 756),
+        (14336, 504, 2164, 1116),
+        (16384, 680, 2385, 1048),
+    ] {
+        let lanes = 8;
+        let counters = check_square(&*squaring(NAME, bits, &one_warp(8)), bits, lanes, Pattern::Random);
+        let lanes = lanes as u64;
+        let counted = [
+            counters.op(Op::MmaU8).warps / lanes,
+            counters.instructions().warps / lanes,
+            counters.shared_wavefronts() / lanes,
+        ];
+        assert_eq!(counted, [matrix_products, instructions, wavefronts], "{bits} bits");
+        let sectors = lanes * bits as u64 / 256;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, 2 * sectors], "{bits} bits");
+        for name in ["multiply", "carry"] {
+            assert_eq!(counters.section(name).unwrap().bank_conflicts(), 0, "{bits} bits, {name}");
+        }
+        let ones = check_square(&*squaring(NAME, bits, &one_warp(8)), bits, lanes as usize, Pattern::Ones);
+        assert_eq!(ones.instructions(), counters.instructions(), "{bits} bits");
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! * With one or two panels, `FLIPS` serve products and half products. The limbs of digits that are stored together differ in bits 0 and 1 and in two of bits 4 to 6, those of pairs
 //!   that are loaded together in three successive bits, from bit 1 or 2 on. There is no conflict.
-//! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, so stores have no conflict. Loads have
+//! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, in squares with groups of two panels in bits 0, 1, 5 and 6, so stores have no conflict. Loads have
 //!   none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
 //! * With more than two panels, a digit of padding follows each two chunks of a product.
 
@@ -17,6 +17,8 @@ use warpmp_launch::vector;
 
 use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiply::{PanelSums, Sums};
+use super::part::add;
+use super::result::doubled_digit;
 use super::warps::{ALIGNMENT, Place};
 
 /// Most panels for which [`FLIPS`] serve.
@@ -140,17 +142,45 @@ pub(super) struct Puts {
     layout: Layout,
     /// The address of the digit of the lane's first block.
     first: R32,
+    /// Blocks from a column to the next.
+    apart: u32,
 }
 
 impl Puts {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
-        let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS, place.group);
-        Self { layout, first: address(b, place, (first, PANEL_LIMBS), &FLIPS_OF_HALF_PRODUCTS) }
+        Self::of_panels(b, layout, place, 1)
+    }
+
+    /// The same where the blocks of a panel are `apart` blocks apart.
+    pub(super) fn of_panels(b: &mut Builder, layout: Layout, place: &Place, apart: u32) -> Self {
+        let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS * apart, place.group);
+        Self { layout, first: address(b, place, (first, PANEL_LIMBS * apart), &FLIPS_OF_HALF_PRODUCTS), apart }
+    }
+
+    /// Puts the doubled digits of a panel that begins with this block. `addends` are added to those of the lane's even and odd column.
+    pub(super) fn put_doubled(
+        &self,
+        b: &mut Builder,
+        place: &Place,
+        block: u32,
+        sums: &Sums,
+        addends: Option<[R32; 2]>,
+    ) {
+        let Self { layout, first, apart } = *self;
+        for parity in [0, 1] {
+            let values = layout.of_limb(sums, parity);
+            let mut digit = doubled_digit(b, values, place.bytes);
+            if let Some(addends) = addends {
+                add(b, &mut digit, addends[parity as usize]);
+            }
+            let limb = BLOCK_LIMBS * (block + apart * parity);
+            layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
+        }
     }
 
     /// Puts the digits.
     pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
-        let Self { layout, first } = *self;
+        let Self { layout, first, .. } = *self;
         layout.fold_half_product(b, place, panels, |b, limb, digit| {
             layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
         });
@@ -226,8 +256,8 @@ type Flips = [(u32, u32)];
 /// In products: bit 3 flips bit 1, bit 5 bit 2, and bits 4 and 6 flip bit 3.
 const FLIPS: [(u32, u32); 3] = [(2, 0b10), (3, 0b1100), (1, 0b1000)];
 
-/// In half products: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 3, bit 7 bit 2.
-const FLIPS_OF_HALF_PRODUCTS: [(u32, u32); 4] = [(2, 0b1100), (3, 0b1010), (4, 0b10), (5, 0b100)];
+/// In half products and squares: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 2, bit 7 bit 1.
+const FLIPS_OF_HALF_PRODUCTS: [(u32, u32); 4] = [(2, 0b1100), (3, 0b10), (4, 0b110), (6, 0b10)];
 
 /// The place of a limb's digit.
 fn swizzled(limb: u32, flips: &Flips) -> u32 {
@@ -280,6 +310,10 @@ mod tests {
             // Waits beyond the four accesses of a load.
             let most = if panels.is_power_of_two() { 0 } else { 4 * panels * 9 / 4 };
             assert!(gets <= most, "{panels} panels: {gets}");
+        }
+        // Squares have a power of two of panels.
+        for panels in [8, 16] {
+            assert_eq!(waits_of(panels, 4, &FLIPS_OF_HALF_PRODUCTS), [0, 0], "{panels} panels of a square");
         }
     }
 

@@ -14,16 +14,16 @@
 
 use std::ops::RangeInclusive;
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space};
-use warpmp_launch::{Ports, Stage, piece, vector};
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::{Ports, Stage, vector};
 
-use super::digits::{Gets, Puts, chunk};
+use super::digits::{Gets, Puts};
 use super::half::{Columns, Half, ZEROS};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
 use super::operands::{clear, reversed};
-use super::result::{Kept, from_lane_below, resolve};
+use super::result::{from_lane_below, resolve};
 use super::warps::{ALIGNING_BYTES, ALIGNMENT, Place, Warps};
 use crate::kernels::{OperationShape, Spec, TensorSettings};
 use crate::operation::Operation;
@@ -116,7 +116,7 @@ impl LowProduct {
             let below = from_lane_below(b, &place, own[own.len() - 1]);
             let limbs = resolve(b, &own, below);
             b.section("store");
-            self.store(b, &place, row, &limbs);
+            layout.store_chunks(b, &place, row, &limbs, layout.limbs[0]);
             b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
         });
@@ -156,26 +156,6 @@ impl LowProduct {
                 b.if_(inside, copy);
             }
         }
-    }
-
-    /// Stores the limbs of the row; each lane has a chunk.
-    fn store(&self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
-        let layout = self.layout;
-        let [n, words] = [layout.limbs[0], chunk(layout)];
-        let width = piece(n);
-        if words <= width {
-            let to = b.mad_wide(place.lane, 4 * words, row);
-            let inside = b.compare(Cmp::Lt, place.lane, n / words);
-            b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));
-            return;
-        }
-        b.warp_barrier();
-        // An odd number of pieces from lane to lane avoids bank conflicts.
-        let pieces = words / piece(words);
-        let stride = 4 * words + if pieces.is_multiple_of(2) { 4 * piece(words) } else { 0 };
-        let own = b.mad_lo(place.lane, stride, place.shared);
-        let to = b.mad_wide(place.lane, 4 * width, row);
-        layout.store_through_shared(b, place, (own, limbs), &Kept { to, limbs: 0..n, width, chunk: words, stride });
     }
 }
 

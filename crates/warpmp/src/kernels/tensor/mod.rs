@@ -14,6 +14,7 @@
 //! bound: a byte column sums at most `4·min(la, lb)` products of bytes: at most `4·512·255² < 2³¹`, so no sum of a
 //! matrix product wraps. The carries are bounded in `result`.
 //!
+//! Squares of four to eight panels have a kernel of their own (`square`) with little more than half of the matrix products.
 //! Low halves have a kernel of their own (`low`) with neighbouring blocks in a panel (`half`), as the reductions of Montgomery products have.
 //!
 //! source: schoolbook multiplication as a matrix product by a Toeplitz matrix; columns modulo their number, and the
@@ -29,6 +30,7 @@ mod multiply;
 mod operands;
 pub(in crate::kernels) mod part;
 mod result;
+mod square;
 mod warps;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
@@ -46,6 +48,7 @@ pub(in crate::kernels) use part::Addends;
 use part::Part;
 use result::{Permuted, Target};
 pub(in crate::kernels) use result::{begin_digit, difference, digit, end_digit};
+use square::Square;
 pub(in crate::kernels) use warps::Place as WarpPlace;
 use warps::{Place, Warps};
 
@@ -82,6 +85,8 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
             spec: |shape, settings, _| {
                 if low::fits(shape) {
                     Box::new(LowProduct::new(shape, settings))
+                } else if square::fits(shape) {
+                    Box::new(Square::new(shape, settings))
                 } else {
                     Box::new(Tensor::new(shape, settings))
                 }
@@ -93,7 +98,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "a warp a square, bytes as digits, as a product of equal factors by matrix products on tensor cores",
+    summary: "a warp a square, bytes as digits, by matrix products on tensor cores; from 6145 bits on each pair of different groups of digits once",
     accepts: "operands of 993 to 16384 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };

@@ -99,18 +99,21 @@ impl Layout {
         operands.load(b, panel * self.panel_bytes() + shift * BLOCK_BYTES)
     }
 
-    /// Copies the sums of the column whose low block is complete after this step. The first column of a parity needs no selection: other lanes get
-    /// theirs later.
+    /// Copies the sums of the column whose low block is complete after this step.
     fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[Pred; 4], step: u32) {
         if step >= self.columns() {
             return;
         }
         let panel = (step % self.panels) as usize;
-        let column = step / self.panels;
-        let (member, parity) = (column as usize / 2, column as usize % 2);
-        for (low, &both) in low[panel].iter_mut().flatten().zip(both[panel].iter().flatten()).skip(parity).step_by(2) {
-            *low = if member == 0 { both } else { b.select(both, *low, here[member]) };
-        }
+        snapshot(b, &mut low[panel], &both[panel], here, step / self.panels);
+    }
+}
+
+/// Copies the sums of a column. The first column of a parity needs no selection: other lanes get theirs later.
+pub(super) fn snapshot(b: &mut Builder, low: &mut Sums, both: &Sums, here: &[Pred; 4], column: u32) {
+    let (member, parity) = (column as usize / 2, column as usize % 2);
+    for (low, &both) in low.iter_mut().flatten().zip(both.iter().flatten()).skip(parity).step_by(2) {
+        *low = if member == 0 { both } else { b.select(both, *low, here[member]) };
     }
 }
 

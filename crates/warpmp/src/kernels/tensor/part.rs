@@ -180,7 +180,7 @@ impl Addends {
 const COMPLEMENT_UNDER_MASK: u8 = !0xF0 & 0xCC;
 
 /// Adds a word to a digit.
-fn add(b: &mut Builder, digit: &mut [R32], word: R32) {
+pub(super) fn add(b: &mut Builder, digit: &mut [R32], word: R32) {
     let high = b.register();
     let mut chain = b.chain();
     let low = chain.add(digit[0], word);

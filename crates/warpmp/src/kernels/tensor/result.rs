@@ -176,13 +176,37 @@ impl Layout {
 
     /// The digit of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
     pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> [R32; 2] {
+        digit(b, self.of_limb(sums, parity), place.bytes, self.greatest_sum())
+    }
+
+    /// A lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
+    pub(super) fn of_limb(self, sums: &Sums, parity: u32) -> [R32; 4] {
         let mut values = [sums[0][0]; 4];
         for (rows, sums) in rows(self.has_entries).into_iter().zip(sums) {
             for (row, column) in rows.into_iter().zip(0..) {
                 values[row] = sums[2 * column + parity as usize];
             }
         }
-        digit(b, values, place.bytes, self.greatest_sum())
+        values
+    }
+
+    /// Stores the first `n` limbs of a row; each lane has a chunk of `limbs`.
+    pub(super) fn store_chunks(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32], n: u32) {
+        let words = limbs.len() as u32;
+        let width = piece(n);
+        if words <= width {
+            let to = b.mad_wide(place.lane, 4 * words, row);
+            let inside = b.compare(Cmp::Lt, place.lane, n / words);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));
+            return;
+        }
+        b.warp_barrier();
+        // An odd number of pieces from lane to lane avoids bank conflicts.
+        let pieces = words / piece(words);
+        let stride = 4 * words + if pieces.is_multiple_of(2) { 4 * piece(words) } else { 0 };
+        let own = b.mad_lo(place.lane, stride, place.shared);
+        let to = b.mad_wide(place.lane, 4 * width, row);
+        self.store_through_shared(b, place, (own, limbs), &Kept { to, limbs: 0..n, width, chunk: words, stride });
     }
 
     /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
@@ -352,12 +376,24 @@ pub(in crate::kernels) fn end_digit(
     [v2, v3]: [R32; 2],
     bytes: [R32; 4],
 ) -> [R32; 2] {
+    let [low, high] = end_sums(b, [low, high], [v2, v3], bytes);
+    [low, b.shr(high, 8)]
+}
+
+/// Twice the digit of four sums.
+pub(super) fn doubled_digit(b: &mut Builder, [v0, v1, v2, v3]: [R32; 4], bytes: [R32; 4]) -> [R32; 2] {
+    let begun = begin_digit(b, [v0, v1], bytes);
+    let [low, high] = end_sums(b, begun, [v2, v3], bytes);
+    [b.add(low, low), b.shr(high, 7)]
+}
+
+/// Of the first two of a digit's sums and the others: the low word, and what is from 2²⁴ on.
+fn end_sums(b: &mut Builder, [low, high]: [R32; 2], [v2, v3]: [R32; 2], bytes: [R32; 4]) -> [R32; 2] {
     let upper = b.mad_lo(v3, bytes[1], v2);
     let low = b.mad_lo(upper, bytes[2], low);
     let high = b.add(high, v2);
     let high = b.shr(high, 8);
-    let high = b.add(high, v3);
-    [low, b.shr(high, 8)]
+    [low, b.add(high, v3)]
 }
 
 /// The difference of two digits.
