@@ -243,6 +243,12 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("fft", 131_072, None, 255),
     ("fft", 262_144, None, 128),
     ("ntt", 32768, None, 128),
+    ("tensor", 6656, None, 144),
+    ("tensor", 8192, None, 144),
+    ("tensor", 10240, None, 128),
+    ("tensor", 12288, None, 168),
+    ("tensor", 14336, None, 168),
+    ("tensor", 16384, None, 224),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

@@ -5,7 +5,7 @@
 //! launch     `32·warps` threads a block, `products` squares a block, one after the other by each warp
 //! cost       about `m·(8m + 1)·G·(G + 1)` matrix products of 16×32 by 32×8 bytes for `G` groups of `m` panels: 204, 270, 408, 504, 680 for
 //!            four to eight panels, where a product has 264, 410, 588, 798, 1040; 12·n bytes of global traffic
-//! registers  134 with four panels, 112 with five, 168 with six, 152 with seven, 215 with eight
+//! registers  134 with four panels, 118 with five, 168 with six, 152 with seven, 215 with eight
 //!
 //! `a` has `G` groups of `m` panels, `8m` blocks each: `m` is 2, or 1 if the number of panels is odd. With the half `h_q` of group `a_q`, rounded down, and its
 //! lowest bit `l_q`
@@ -291,7 +291,7 @@ impl Square {
         let count = self.groups - q;
         // The columns that meet panel s of each group in this step. In the next they meet panel s + 1.
         let mut columns: Vec<Vec<Vec<R32>>> =
-            (0..count).map(|k| (1..m).map(|s| operands.load(b, self.columns(q, k, s))).collect()).collect();
+            (0..count).map(|k| (1..m).map(|s| operands.load(b, self.columns(q, k, s as i32))).collect()).collect();
         for r in 0..self.steps() {
             if r > 0 && r.is_multiple_of(FENCE) {
                 b.warp_barrier();
@@ -299,7 +299,7 @@ impl Square {
             if r <= blocks {
                 let matrix = operands.matrix(b, self.steps() * q + r);
                 for (k, columns) in (0..count).zip(&mut columns) {
-                    columns.insert(0, operands.load(b, self.columns(q, k, 0_u32.wrapping_sub(r))));
+                    columns.insert(0, operands.load(b, self.columns(q, k, -(r as i32))));
                     columns.truncate(m as usize);
                     for (s, columns) in columns.iter().enumerate() {
                         add_products(b, matrix, columns, &mut panels[k as usize * m as usize + s]);
@@ -314,14 +314,15 @@ impl Square {
         low
     }
 
-    /// Where columns begin for the panels of group `2q + k` in turn `q`: from block `distance` of that group on, every `m`th.
-    fn columns(&self, q: u32, k: u32, distance: u32) -> u32 {
-        let (rest, number) = (distance % self.panels, (distance as i32).div_euclid(self.panels as i32) as u32);
+    /// Where columns begin for the panels of group `2q + k` in turn `q`: from block `first` of that group on, every `m`th. Before the group is the one before it.
+    fn columns(&self, q: u32, k: u32, first: i32) -> u32 {
+        let panels = self.panels as i32;
+        let [number, rest] = [first.div_euclid(panels), first.rem_euclid(panels)];
         let group = match k {
             0 | 1 => self.near + COLUMN_BYTES * (3 * q + 1 + k),
             _ => self.far + COLUMN_BYTES * (q + k - 1),
         };
-        group.wrapping_add(number.wrapping_mul(BLOCK_BYTES)) + rest * self.rest_bytes
+        group.wrapping_add_signed(number * BLOCK_BYTES as i32) + rest as u32 * self.rest_bytes
     }
 }
 
