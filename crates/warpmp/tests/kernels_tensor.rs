@@ -97,11 +97,11 @@ fn long_squares() {
 #[test]
 fn costs_of_long_squares() {
     for (bits, matrix_products, instructions, wavefronts) in [
-        (8192, 204, 1049, 460),
-        (10240, 270, 1470, 736),
-        (12288, 408, 1713, 756),
-        (14336, 504, 2164, 1116),
-        (16384, 680, 2385, 1048),
+        (8192, 204, 1045, 460),
+        (10240, 270, 1468, 736),
+        (12288, 408, 1709, 756),
+        (14336, 504, 2162, 1116),
+        (16384, 680, 2381, 1048),
     ] {
         let lanes = 8;
         let counters = check_square(&*squaring(NAME, bits, &one_warp(8)), bits, lanes, Pattern::Random);

@@ -7,8 +7,8 @@
 //!
 //! * With one or two panels, `FLIPS` serve products and half products. The limbs of digits that are stored together differ in bits 0 and 1 and in two of bits 4 to 6, those of pairs
 //!   that are loaded together in three successive bits, from bit 1 or 2 on. There is no conflict.
-//! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, in squares with groups of two panels in bits 0, 1, 5 and 6, so stores have no conflict. Loads have
-//!   none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
+//! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, so stores have no
+//!   conflict. Squares have these flips, too: with groups of two panels their limbs differ in bits 0, 1, 5 and 6. Loads have none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
 //! * With more than two panels, a digit of padding follows each two chunks of a product.
 
 use warpmp_kernel::build::{Builder, Emit, R32};

@@ -75,12 +75,6 @@ impl Layout {
         Self { work: layout.end_of_operands(), ..layout }
     }
 
-    /// The layout of a square that has so many panels, the digits of which begin at `work`: as of a low half with entries.
-    pub(super) fn of_square(limbs: [u32; 3], panels: u32, work: u32) -> Self {
-        let layout = Self::of(limbs, [1; 2], false);
-        Self { panels, work, has_entries: true, in_pieces: false, ..layout }
-    }
-
     /// Where the operands and their entries end.
     fn end_of_operands(self) -> u32 {
         self.entries() + if self.has_entries { self.entry_bytes() } else { 0 }

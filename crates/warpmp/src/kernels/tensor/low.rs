@@ -23,8 +23,8 @@ use super::half::{Columns, Half, ZEROS};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
 use super::operands::{clear, reversed};
-use super::result::{from_lane_below, resolve};
-use super::warps::{ALIGNING_BYTES, ALIGNMENT, Place, Warps};
+use super::result::resolve_chunk;
+use super::warps::{ALIGNMENT, Place, Warps};
 use crate::kernels::{OperationShape, Spec, TensorSettings};
 use crate::operation::Operation;
 
@@ -76,9 +76,7 @@ impl LowProduct {
         let columns = layout.work + BLOCK_BYTES * ZEROS;
         let work = (columns + BLOCK_BYTES * layout.columns()).next_multiple_of(ALIGNMENT);
         let layout = Layout { work, ..layout };
-        // The digits take more room than the limbs after them.
-        let bytes = work + 8 * PANEL_LIMBS * layout.panels + ALIGNING_BYTES;
-        Self { multiplication, layout, columns, warps: Warps::new(settings, bytes.next_multiple_of(16)) }
+        Self { multiplication, layout, columns, warps: Warps::with_digits(settings, layout) }
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
@@ -113,8 +111,7 @@ impl LowProduct {
             puts.put(b, &place, &sums);
             b.warp_barrier();
             let own = gets.get(b, &place);
-            let below = from_lane_below(b, &place, own[own.len() - 1]);
-            let limbs = resolve(b, &own, below);
+            let limbs = resolve_chunk(b, &place, &own);
             b.section("store");
             layout.store_chunks(b, &place, row, &limbs, layout.limbs[0]);
             b.set(turn, other);

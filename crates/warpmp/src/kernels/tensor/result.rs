@@ -216,8 +216,7 @@ impl Layout {
         for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
             target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride: pieces, first: i }, digits);
         }
-        let below = from_lane_below(b, place, digits[digits.len() - 1]);
-        resolve(b, &digits, below)
+        resolve_chunk(b, place, &digits)
     }
 
     /// The digits of this lane's chunk, low words and high words in turn.
@@ -401,6 +400,12 @@ pub(in crate::kernels) fn difference(b: &mut Builder, digit: [R32; 2], less: [R3
     let [digit, less] = [digit, less].map(|[low, high]| b.pack(low, high));
     let difference = b.sub64(digit, less);
     b.unpack(difference).into()
+}
+
+/// The limbs of the lane's chunk whose digits these are. Lanes have successive chunks.
+pub(super) fn resolve_chunk(b: &mut Builder, place: &Place, digits: &[R32]) -> Vec<R32> {
+    let below = from_lane_below(b, place, digits[digits.len() - 1]);
+    resolve(b, digits, below)
 }
 
 /// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.

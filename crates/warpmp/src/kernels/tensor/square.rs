@@ -27,22 +27,24 @@
 //!
 //! source: ours.
 
+use std::ops::RangeInclusive;
+
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 use warpmp_launch::{Ports, Stage};
 
 use super::digits::{Gets, Puts};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS};
-use super::multiplication::{Multiplication, Within};
+use super::multiplication::Multiplication;
 use super::multiply::{Operands, Source, Sums, add_products, snapshot, zeros};
 use super::operands::{clear, ending_with, fetch, reversed};
-use super::result::{from_lane_below, resolve};
-use super::warps::{ALIGNING_BYTES, ALIGNMENT, Place, Warps};
+use super::result::resolve_chunk;
+use super::warps::{ALIGNMENT, Place, Warps};
 use crate::kernels::{OperationShape, Spec, TensorSettings};
 use crate::operation::Operation;
 
-/// The limbs of `a`. A shorter square takes longer than a product, as its matrices and its columns are loaded for fewer products.
-const LIMBS: std::ops::RangeInclusive<u32> = 3 * PANEL_LIMBS + 1..=8 * PANEL_LIMBS;
+/// The panels of `a`. With fewer, a square takes longer than a product: its matrices and columns are loaded for fewer matrix products.
+const PANELS: RangeInclusive<u32> = 4..=8;
 
 /// Where `a` arrives: after a piece of zeros.
 const A: u32 = 16;
@@ -58,7 +60,7 @@ const PANEL_BYTES: u32 = 4 * PANEL_LIMBS;
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::kernels) struct Square {
+pub(super) struct Square {
     multiplication: Multiplication,
     /// Groups of `a`.
     groups: u32,
@@ -78,26 +80,18 @@ pub(in crate::kernels) struct Square {
 }
 
 /// Does the kernel take this shape?
-pub(in crate::kernels) fn fits(shape: OperationShape) -> bool {
-    shape.operation == Operation::Sqr && LIMBS.contains(&shape.operands()[0].limbs())
+pub(super) fn fits(shape: OperationShape) -> bool {
+    shape.operation == Operation::Sqr && PANELS.contains(&shape.operands()[0].limbs().div_ceil(PANEL_LIMBS))
 }
 
 impl Square {
     /// The kernel for a shape that [`fits`].
-    pub(in crate::kernels) fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        Self::within(shape, settings, [None; 2])
-    }
-
-    /// The same for a number in a longer row.
-    pub(in crate::kernels) fn within(
-        shape: OperationShape,
-        settings: &TensorSettings,
-        within: [Option<Within>; 2],
-    ) -> Self {
+    pub(super) fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
         assert!(fits(shape), "a square of four to eight panels");
-        let multiplication = Multiplication::of(shape).within(within);
-        let [n, _, c] = multiplication.limbs();
-        let all = n.div_ceil(PANEL_LIMBS);
+        let multiplication = Multiplication::of(shape);
+        let layout = Layout::of_low(multiplication.limbs(), multiplication.pieces(), &PANELS);
+        assert!(layout.greatest_sum() < 1 << 27, "the bound of the digits");
+        let all = layout.panels;
         // Half of the columns of a last group of one panel would be wasted.
         let panels = if all.is_multiple_of(2) { 2 } else { 1 };
         let groups = all.div_ceil(panels);
@@ -105,12 +99,13 @@ impl Square {
         let steps = COLUMNS * panels + 1;
         let near = entries + 8 * BLOCK_LIMBS * (steps * groups + 1);
         let far = near + COLUMN_BYTES * (3 * groups - 1);
-        let rest_bytes = far + if groups > 2 { COLUMN_BYTES * (groups - 1) } else { 0 } - near + 64;
-        let end = near + panels * rest_bytes;
-        let chunks = (2 * panels * groups).next_power_of_two();
-        let layout = Layout::of_square([n, n, c], chunks, end.next_multiple_of(ALIGNMENT));
-        let bytes = layout.work + 8 * PANEL_LIMBS * layout.panels + ALIGNING_BYTES;
-        let warps = Warps::new(settings, bytes.next_multiple_of(16));
+        let end = far + if groups > 2 { COLUMN_BYTES * (groups - 1) } else { 0 };
+        // Neighbouring blocks are stored together: half of the width of all banks keeps those with different rests apart.
+        let rest_bytes = end - near + ALIGNMENT / 2;
+        let work = (near + panels * rest_bytes).next_multiple_of(ALIGNMENT);
+        // Loads of digits have no bank conflicts if the panels are a power of two. Some lanes have zeros then.
+        let layout = Layout { panels: (2 * panels * groups).next_power_of_two(), work, ..layout };
+        let warps = Warps::with_digits(settings, layout);
         Self { multiplication, groups, panels, layout, entries, near, far, rest_bytes, warps }
     }
 
@@ -138,21 +133,18 @@ impl Square {
             let more = b.compare(Cmp::Lt, product, end);
             b.if_(more, |b| self.fetch(b, ports, &place, product));
             b.section("multiply");
-            self.multiply(b, &place, &odd, |b, block, sums, addends| {
-                puts.put_doubled(b, &place, block, sums, addends);
-            });
+            self.multiply(b, &place, &odd, &puts);
             b.section("carry");
             b.warp_barrier();
             let own = gets.get(b, &place);
-            let below = from_lane_below(b, &place, own[own.len() - 1]);
-            let limbs = resolve(b, &own, below);
+            let limbs = resolve_chunk(b, &place, &own);
             b.section("store");
             layout.store_chunks(b, &place, row, &limbs, layout.limbs[2]);
             b.compare(Cmp::Lt, product, end)
         });
     }
 
-    /// Writes the zeros: around `a`, and the entries before and after those of a group.
+    /// Writes the zeros: around `a`, the entries before and after those of a group, and the digits above the square.
     fn clear(&self, b: &mut Builder, place: &Place) {
         let words = self.entries / 4;
         let after = A / 4 + self.layout.limbs[0];
@@ -221,17 +213,19 @@ impl Square {
                 let halves = reversed(b, &halves);
                 let before = COLUMN_BYTES / panels * panel;
                 b.store_shared(&halves, column, near + COLUMN_BYTES * (3 * q + 1) + before);
-                let columns = reversed(b, &words);
                 if q > 0 {
+                    let columns = reversed(b, &words);
                     b.store_shared(&columns, column, near + COLUMN_BYTES * (3 * q - 1) + before);
                     if groups > 2 {
                         b.store_shared(&columns, column, far + COLUMN_BYTES * (q - 1) + before);
                     }
+                    if q == groups - 1 {
+                        for turn in 0..q {
+                            b.store_shared(&columns, column, near + COLUMN_BYTES * 3 * turn + before);
+                        }
+                    }
                 }
                 if q == groups - 1 {
-                    for turn in 0..q {
-                        b.store_shared(&columns, column, near + COLUMN_BYTES * 3 * turn + before);
-                    }
                     b.store_shared(&halves, column, near + COLUMN_BYTES * 3 * q + before);
                 }
             }
@@ -249,14 +243,8 @@ impl Square {
         odd
     }
 
-    /// Multiplies. `done` gets the first block of each panel, its sums when they are complete, and the words that its even and its odd column add to the doubled sums.
-    fn multiply(
-        &self,
-        b: &mut Builder,
-        place: &Place,
-        odd: &[[R32; 2]],
-        mut done: impl FnMut(&mut Builder, u32, &Sums, Option<[R32; 2]>),
-    ) {
+    /// Multiplies, and puts the digits of each panel when its sums are complete. `odd` is what [`Self::arrange`] returns.
+    fn multiply(&self, b: &mut Builder, place: &Place, odd: &[[R32; 2]], puts: &Puts) {
         let Self { groups, entries, .. } = *self;
         let m = self.panels as usize;
         let entries = b.add(place.shared, entries);
@@ -274,16 +262,16 @@ impl Square {
                 let rest = panels[first + panel];
                 panels[(q + groups) as usize * m + panel] = difference(b, &rest, low);
                 let block = 2 * q * self.panels * COLUMNS + panel as u32;
-                done(b, block, low, Some(odd[q as usize * m + panel]));
+                puts.put_doubled(b, place, block, low, Some(odd[q as usize * m + panel]));
             }
             for panel in 0..m {
                 let block = (2 * q + 1) * self.panels * COLUMNS + panel as u32;
-                done(b, block, &panels[first + m + panel], None);
+                puts.put_doubled(b, place, block, &panels[first + m + panel], None);
             }
         }
     }
 
-    /// Adds the products of a turn to the sums of its panels, the first of which share them with those of group `q + P`. Returns the sums of the first panels alone.
+    /// Adds the products of a turn to the sums of its panels, the first of which share them with those of group `q + G`. Returns the sums of the first panels alone.
     fn turn(&self, b: &mut Builder, operands: &Operands, here: &[Pred; 4], q: u32, panels: &mut [Sums]) -> Vec<Sums> {
         let m = self.panels;
         let blocks = self.layout.limbs[0].div_ceil(BLOCK_LIMBS) - COLUMNS * m * q;

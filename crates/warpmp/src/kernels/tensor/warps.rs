@@ -4,6 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Special};
 use warpmp_launch::{Geometry, Ports, Stage};
 
+use super::layout::{Layout, PANEL_LIMBS};
 use super::multiplication::Multiplication;
 use crate::kernels::TensorSettings;
 
@@ -64,6 +65,12 @@ impl Warps {
         let most = (MAX_SHARED_BYTES / bytes).clamp(1, MAX_WARPS);
         let count = settings.warps.unwrap_or(2).clamp(1, most);
         Self { count, products: settings.products.unwrap_or(8 * count).clamp(count, 32), bytes }
+    }
+
+    /// The same for warps whose memory is aligned and ends with the digits of a half product. The digits take more room than the limbs after them.
+    pub(super) fn with_digits(settings: &TensorSettings, layout: Layout) -> Self {
+        let bytes = layout.work + 8 * PANEL_LIMBS * layout.panels + ALIGNING_BYTES;
+        Self::new(settings, bytes.next_multiple_of(16))
     }
 
     /// The same warps with a product each.

@@ -35,7 +35,7 @@ use crate::kernels::tensor::half::{Columns, Half};
 use crate::kernels::tensor::layout::BLOCK_LIMBS;
 use crate::kernels::tensor::multiply::{Source, Sums};
 use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
-use crate::kernels::tensor::result::{from_lane_below, resolve, resolve_with_carries};
+use crate::kernels::tensor::result::{from_lane_below, resolve_chunk, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
 
 /// Most panels with which the columns of constants are in registers.
@@ -235,8 +235,7 @@ impl<'p> Ring<'p> {
         digits.put_half_product(b, &sums);
         b.warp_barrier();
         let own = digits.get_half_product(b);
-        let below = from_lane_below(b, place, own[own.len() - 1]);
-        let quotient = resolve(b, &own, below);
+        let quotient = resolve_chunk(b, place, &own);
         self.store_matrix(b, &quotient, room.quotient);
         b.warp_barrier();
         b.section("reduce");
