@@ -17,7 +17,7 @@ fn kernel(body: &str) -> Program {
 fn text(body: &str) -> String {
     let target = if body.contains("wgmma") {
         ("8.0", "sm_90a")
-    } else if body.contains("cp.async") || body.contains("mma") {
+    } else if ["cp.async", "mma", "redux"].iter().any(|it| body.contains(it)) {
         ("7.0", "sm_80")
     } else {
         ("6.3", "sm_70")
@@ -189,7 +189,12 @@ fn a_shuffle_from_an_inactive_lane() {
 #[test]
 fn votes_and_warp_barriers_name_their_lanes() {
     let divided = |op: &str| format!("setp.lt.u32 %p0, %r0, 16;\n@%p0 bra $L0;\n{op}\n$L0:");
-    for op in ["vote.sync.any.pred %p1, %p0, MASK;", "vote.sync.ballot.b32 %r4, %p0, MASK;", "bar.warp.sync MASK;"] {
+    for op in [
+        "vote.sync.any.pred %p1, %p0, MASK;",
+        "vote.sync.ballot.b32 %r4, %p0, MASK;",
+        "redux.sync.add.u32 %r4, %r0, MASK;",
+        "bar.warp.sync MASK;",
+    ] {
         let inactive = FaultKind::InactiveMember { mask: u32::MAX, active: 0xFFFF_0000 };
         assert_eq!(fault(&divided(&op.replace("MASK", "0xFFFFFFFF")), 32), inactive);
         passes(&divided(&op.replace("MASK", "0xFFFF0000")), 32);

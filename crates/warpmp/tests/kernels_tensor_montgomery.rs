@@ -136,7 +136,7 @@ fn powers_modulo_any_number() {
 /// The low half of a product meets no block of zeros only.
 #[test]
 fn matrix_products() {
-    for (panels, expected) in [(1, 18 + 16 + 18), (2, 68 + 48 + 52), (4, 264 + 160 + 168)] {
+    for (panels, expected) in [(1, 18 + 16 + 16), (2, 68 + 48 + 52), (4, 264 + 160 + 168)] {
         let bits = 2048 * panels;
         let moduli = odd_moduli(1, bits, 3);
         let all = vec![moduli[0].clone(); 2];
@@ -158,7 +158,7 @@ fn costs() {
         };
         (count(16) - count(8)) / 8
     });
-    assert_eq!(found, [552, 1110, 2347]);
+    assert_eq!(found, [534, 1110, 2347]);
 }
 
 /// Instructions, and wavefronts of shared memory with how many of them waited for banks, of a square in a power whose exponent has a single one. Entries of two panels
@@ -177,5 +177,5 @@ fn costs_of_squares() {
         let [more, fewer] = [24, 8].map(count);
         [0, 1, 2].map(|i| (more[i] - fewer[i]) / 16)
     });
-    assert_eq!(found, [[487, 175, 0], [1033, 428, 24]]);
+    assert_eq!(found, [[468, 173, 1], [1032, 428, 24]]);
 }

@@ -252,6 +252,13 @@ pub trait Emit {
         d
     }
 
+    /// The sum of `a` over the whole warp, modulo 2³².
+    fn sum_of_lanes(&mut self, a: R32) -> R32 {
+        let d: R32 = self.register();
+        self.instruction(Op::ReduxAdd, &[d.operand(), a.operand(), Operand::Imm(u64::from(u32::MAX))]);
+        d
+    }
+
     /// Vote of the whole warp.
     fn vote(&mut self, vote: Vote, p: Pred) -> Pred {
         let d: Pred = self.register();

@@ -81,6 +81,11 @@ MadWide(t: Int = Int::NARROW) {
     /// `a·b + c` of signed words with a 64-bit `c`, modulo 2⁶⁴.
     mad_wide_signed(a: V32, b: V32, c: V64) -> R64 = (Int::S32);
 }
+/// `d = a₀b₀ + a₁b₁ + a₂b₂ + a₃b₃ + c`, the bytes of `a` and `b`, unsigned.
+Dp4a { "dp4a.u32.u32"; dst(B32), src(B32), src(B32), src(B32); Mul; ternary(byte_products) } {
+    /// The products of the bytes of `a` by those of `b`, unsigned, plus `c`.
+    dp4a(a: V32, b: V32, c: V32) -> R32;
+}
 /// The smaller, unsigned.
 Min { "min.u32"; dst(B32), src(B32), src(B32); Alu; binary(u32::min) } {
     /// The smaller, unsigned.
@@ -373,6 +378,8 @@ Shfl(m: Shuffle) {
 Vote(v: Vote) { "vote.sync.{v}.pred"; dst(Pred), src(Pred), src(B32); Shuffle; vote(v) } {}
 /// The lanes whose predicate is true, as a mask.
 Ballot { "vote.sync.ballot.b32"; dst(B32), src(Pred), src(B32); Shuffle; ballot() } {}
+/// The sum of `a` over the lanes, modulo 2³².
+ReduxAdd { "redux.sync.add.u32"; dst(B32), src(B32), src(B32); Shuffle; sum_of_lanes(); since Target::Sm80 } {}
 /// `mma.sync.m16n8k32`, unsigned bytes, 32-bit sums: `D = A·B + C`.
 MmaU8 {
     "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32";

@@ -100,6 +100,18 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
+    /// `redux.sync.add`.
+    pub(super) fn sum_of_lanes(&mut self) -> Result<(), Cause> {
+        let members = *self.source::<u32>(1);
+        self.check_members(&members)?;
+        let a = self.source::<u32>(0);
+        let mask = self.mask;
+        let sum = |group: u32| lanes(group & mask).fold(0, |sum: u32, lane| sum.wrapping_add(a[lane]));
+        let sums = members.map(sum);
+        self.set(&sums);
+        Ok(())
+    }
+
     /// `mma.sync.m16n8k32` of unsigned bytes. Lane `4g + t` holds, of `A` the columns `4t…4t+3` and
     /// `16+4t…16+4t+3` of rows `g` and `g+8`, of `B` the same rows of column `g`, of `C` and `D` the columns
     /// `2t` and `2t+1` of rows `g` and `g+8`.

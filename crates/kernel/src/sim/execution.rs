@@ -5,7 +5,7 @@ use super::counters::Traffic;
 use super::fault::Cause;
 use super::program::Step;
 use super::registers::{Number, Slot};
-use super::scalar::{extract_field, fused_floats, permute_bytes, reciprocal_float};
+use super::scalar::{byte_products, extract_field, fused_floats, permute_bytes, reciprocal_float};
 use super::warp::{Context, Pause, Warp};
 use crate::ir::{Class, Op, instruction_table};
 

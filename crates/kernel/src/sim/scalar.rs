@@ -7,6 +7,14 @@ pub(super) fn extract_field(a: u32, start: u32, length: u32) -> u32 {
     if length < 32 { shifted & ((1 << length) - 1) } else { shifted }
 }
 
+/// `dp4a`: the sum of the products of bytes, and `c`.
+pub(super) fn byte_products(a: u32, b: u32, c: u32) -> u32 {
+    a.to_le_bytes()
+        .into_iter()
+        .zip(b.to_le_bytes())
+        .fold(c, |sum, (x, y)| sum.wrapping_add(u32::from(x) * u32::from(y)))
+}
+
 /// `prmt`: each nibble of `c` picks one of the eight bytes of `{b, a}`, or spreads its sign.
 pub(super) fn permute_bytes(a: u32, b: u32, c: u32) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();

@@ -91,6 +91,22 @@ pub(crate) fn vote(op: Op) {
     }
 }
 
+/// All lanes together, and each half for itself.
+pub(crate) fn sum_of_lanes() {
+    let mut source = Source(0x5E11);
+    for members in [[0xFFFF_FFFF; 2], [0xFFFF, 0xFFFF_0000_u64]] {
+        let values: Vec<u64> = (0..32).map(|_| source.below(1 << 32)).collect();
+        let mut maker = Maker::new(32);
+        maker.around(Op::ReduxAdd, None);
+        let results = maker.run(WARP, &[values.clone(), (0..32).map(|lane| members[lane / 16]).collect()]);
+        for lane in 0..32 {
+            let group = (0..32).filter(|i| members[lane / 16] >> i & 1 == 1);
+            let expected = group.map(|i| values[i]).sum::<u64>() & 0xFFFF_FFFF;
+            assert_eq!(results[0][lane], expected, "lane {lane}, {values:?}");
+        }
+    }
+}
+
 /// The fragments element by element, with the indices of the reference.
 pub(crate) fn matrix_product() {
     let mut source = Source(0x1111);

@@ -136,6 +136,10 @@ fn oracle(op: Op, operands: &[u64], constant: Option<u32>) -> Vec<u64> {
         }
         Op::MulWide(int) => low(number(a, int) * number(b, int), 64),
         Op::MadWide(int) => low(number(a, int) * number(b, int) + i128::from(c), 64),
+        Op::Dp4a => {
+            let products = (0..4).map(|i| (a >> (8 * i) & 255) * (b >> (8 * i) & 255));
+            (products.sum::<u64>() + c) & 0xFFFF_FFFF
+        }
         Op::Min => a.min(b),
         Op::Max => a.max(b),
         Op::Logic(Logic::And, _) => a & b,

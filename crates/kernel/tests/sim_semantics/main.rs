@@ -29,6 +29,7 @@ fn check(op: Op) {
         | Op::MulWide(_)
         | Op::Mad(..)
         | Op::MadWide(_)
+        | Op::Dp4a
         | Op::Min
         | Op::Max
         | Op::Logic(..)
@@ -70,6 +71,7 @@ fn check(op: Op) {
         }
         Op::Shfl(mode) => exchange::shuffle(mode),
         Op::Vote(_) | Op::Ballot => exchange::vote(op),
+        Op::ReduxAdd => exchange::sum_of_lanes(),
         Op::MmaU8 => exchange::matrix_product(),
         Op::Wgmma(columns) => warpgroup::product(columns),
         // What a warpgroup's product needs around it.

@@ -18,7 +18,7 @@ use warpmp_launch::vector;
 use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiply::{PanelSums, Sums};
 use super::part::add;
-use super::result::doubled_digit;
+use super::result::{digit, doubled_digit};
 use super::warps::{ALIGNMENT, Place};
 
 /// Most panels for which [`FLIPS`] serve.
@@ -74,11 +74,11 @@ impl<'p> Digits<'p> {
         }
     }
 
-    /// Puts the digits of a half product.
-    pub(super) fn put_half_product(&self, b: &mut Builder, panels: &[Sums]) {
+    /// Puts the digits of a half product. No sum is above `greatest`.
+    pub(super) fn put_half_product(&self, b: &mut Builder, panels: &[Sums], greatest: u64) {
         let Self { layout, place, ref swizzle } = *self;
         if let Some(swizzle) = swizzle {
-            layout.fold_half_product(b, place, panels, |b, limb, digit| {
+            layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
                 layout.put_flipped(b, (swizzle.half_products, &FLIPS), limb, digit);
             });
         } else {
@@ -125,12 +125,12 @@ impl Layout {
         self,
         b: &mut Builder,
         place: &Place,
-        panels: &[Sums],
+        (panels, greatest): (&[Sums], u64),
         mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
     ) {
         for (sums, p) in panels.iter().zip(0..) {
             for parity in [0, 1] {
-                let digit = self.fold(b, place, sums, parity);
+                let digit = digit(b, self.of_limb(sums, parity), place.bytes, greatest);
                 put(b, PANEL_LIMBS * p + BLOCK_LIMBS * parity, digit);
             }
         }
@@ -181,7 +181,7 @@ impl Puts {
     /// Puts the digits.
     pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
         let Self { layout, first, .. } = *self;
-        layout.fold_half_product(b, place, panels, |b, limb, digit| {
+        layout.fold_half_product(b, place, (panels, layout.greatest_sum()), |b, limb, digit| {
             layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
         });
     }

@@ -1,6 +1,6 @@
 //! Half of a product by little more than half of its matrix products: a panel has eight neighbouring blocks of the half.
 //!
-//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels of factors of `8P` blocks: a low half `8P·(P + 1)`, a high one `2P` more
+//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels of factors of `8P` blocks: a half `8P·(P + 1)`; with guard `2P` more
 //!
 //! Column `i` of panel `p` meets block `8p + i − s` of the second factor in step `s` of the low half, and block `8(P + p) + i − s` in that of the high one, if
 //! there is such a block. Seven blocks of zeros stand before the first block in a low half, after the last one in a high half. A panel that would meet zeros only is left out.
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use warpmp_kernel::build::{Builder, R32};
 
 use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
-use super::multiply::{Operands, Source, Sums, add_products, zeros};
+use super::multiply::{Operands, Source, Sums, add_products};
 use super::warps::Place;
 
 /// Blocks of zeros before the columns of a low half, and after those of a high one.
@@ -21,6 +21,8 @@ pub(super) const ZEROS: u32 = COLUMNS - 1;
 pub(super) enum Half {
     Low,
     High,
+    /// The high half and the limb below it: the high half of a product whose first factor stands a limb further.
+    HighWithGuard,
 }
 
 /// The columns of the second factor: its blocks, one after the other, the bytes of each word reversed.
@@ -59,10 +61,10 @@ impl Half {
     /// The meetings in their order: those of columns with the same rest one after the other.
     pub(super) fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
         let panels = layout.panels;
-        // The matrices of the high half are a limb further, so their last step is one more.
         let (first, end) = match self {
             Self::Low => (0, layout.blocks),
-            Self::High => (1, layout.blocks + 2),
+            Self::High => (1, layout.blocks + 1),
+            Self::HighWithGuard => (1, layout.blocks + 2),
         };
         let steps = (first..first + COLUMNS)
             .flat_map(move |rest| (rest..end).step_by(COLUMNS as usize).zip(0..).map(move |(step, k)| (step, k, rest)));
@@ -70,8 +72,8 @@ impl Half {
             (0..panels).filter_map(move |panel| {
                 let number = match self {
                     Self::Low => panel.checked_sub(k)?,
-                    Self::High if panel <= k => panels + panel - k,
-                    Self::High => return None,
+                    Self::High | Self::HighWithGuard if panel <= k => panels + panel - k,
+                    Self::High | Self::HighWithGuard => return None,
                 };
                 Some(Meeting { before, step, panel, columns: [number, rest] })
             })
@@ -80,21 +82,20 @@ impl Half {
 }
 
 impl Layout {
-    /// The sums of half of the columns of a product. Its first factor has these matrices. Panel `p` has blocks `8p` to `8p + 7` of the half. Each
-    /// `fence` steps end with a barrier.
+    /// The sums of half of the columns of a product, added to those of `panels`. Its factors have these matrices and columns. Panel `p` has blocks `8p` to `8p + 7` of the
+    /// half. Each `fence` steps end with a barrier.
     ///
     /// Steps with the same rest modulo 8 have most blocks in common, so these are loaded once.
     pub(super) fn half_product(
         self,
         b: &mut Builder,
         place: &Place,
-        matrices: Source,
-        columns: &Columns,
+        (matrices, columns): (Source, &Columns),
         half: Half,
         fence: u32,
+        mut panels: Vec<Sums>,
     ) -> Vec<Sums> {
         let operands = Operands::of(b, place, matrices, 0, fence);
-        let mut panels = vec![zeros(b); self.panels as usize];
         let mut loaded = columns.loaded.clone();
         let mut matrix = None;
         for meeting in half.meetings(self) {

@@ -22,6 +22,7 @@ use super::digits::{Gets, Puts};
 use super::half::{Columns, Half, ZEROS};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
+use super::multiply::zeros;
 use super::operands::{clear, reversed};
 use super::result::resolve_chunk;
 use super::warps::{ALIGNMENT, Place, Warps};
@@ -106,7 +107,9 @@ impl LowProduct {
             let more = b.compare(Cmp::Lt, product, end);
             b.if_(more, |b| self.fetch(b, ports, &place, product, other, waiting));
             b.section("multiply");
-            let sums = layout.half_product(b, &place, source, &Columns::at(self.columns), Half::Low, FENCE);
+            let zeros = vec![zeros(b); layout.panels as usize];
+            let columns = Columns::at(self.columns);
+            let sums = layout.half_product(b, &place, (source, &columns), Half::Low, FENCE, zeros);
             b.section("carry");
             puts.put(b, &place, &sums);
             b.warp_barrier();

@@ -203,6 +203,11 @@ pub(super) fn zeros(b: &mut Builder) -> Sums {
     [[zero; 4]; 2]
 }
 
+/// The differences of sums.
+pub(super) fn difference(b: &mut Builder, sums: &Sums, less: &Sums) -> Sums {
+    [0, 1].map(|product| [0, 1, 2, 3].map(|i| b.sub(sums[product][i], less[product][i])))
+}
+
 /// Adds the products of a matrix and a block.
 pub(super) fn add_products(b: &mut Builder, [low, high]: [[R32; 4]; 2], block: &[R32], sums: &mut Sums) {
     let block = [block[0], block[1]];

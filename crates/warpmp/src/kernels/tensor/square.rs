@@ -36,7 +36,7 @@ use warpmp_launch::{Ports, Stage};
 use super::digits::{Gets, Puts};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS};
 use super::multiplication::Multiplication;
-use super::multiply::{Operands, Source, Sums, add_products, snapshot, zeros};
+use super::multiply::{Operands, Source, Sums, add_products, difference, snapshot, zeros};
 use super::operands::{clear, ending_with, fetch, reversed};
 use super::result::resolve_chunk;
 use super::warps::{ALIGNMENT, Place, Warps};
@@ -312,11 +312,6 @@ impl Square {
         };
         group.wrapping_add_signed(number * BLOCK_BYTES as i32) + rest as u32 * self.rest_bytes
     }
-}
-
-/// The differences of sums.
-fn difference(b: &mut Builder, sums: &Sums, less: &Sums) -> Sums {
-    [0, 1].map(|product| [0, 1, 2, 3].map(|i| b.sub(sums[product][i], less[product][i])))
 }
 
 impl Spec for Square {

@@ -1,12 +1,14 @@
 //! Montgomery's arithmetic on tensor cores: products, squares and powers modulo odd numbers.
 //!
 //! ```text
-//! ring.rs     a product modulo a number, by three matrix products
-//! room.rs     the shared memory of a warp
-//! product.rs  Montgomery products and squares
-//! power.rs    powers: the table, and the windows of the exponent
+//! ring.rs        a product modulo a number, by three matrix products
+//! complement.rs  the same with one panel
+//! room.rs        the shared memory of a warp
+//! product.rs     Montgomery products and squares
+//! power.rs       powers: the table, and the windows of the exponent
 //! ```
 
+mod complement;
 mod power;
 mod product;
 mod ring;

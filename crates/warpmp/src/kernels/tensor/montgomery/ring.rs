@@ -1,10 +1,10 @@
 //! A product modulo an odd number by three matrix products.
 //!
 //! computes   `x·y/R mod m` for `x, y < R`, `R = B^N`, as a number below `R`; below `m` if `x·y < m·R`
-//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `u` `2P` more
+//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `u` `2P` more, with one panel none
 //!
 //! With `i = 1/m mod R`, `t = x·y` and `q = t·i mod R`, the low halves of `t` and `q·m` are equal. So with
-//! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative.
+//! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative. With one panel it comes from a sum: see `complement`. The rest of this page is about more panels.
 //!
 //! **Halves** of `t·i` and `q·m` take a little more than half of a product's matrix products, see `half`.
 //!
@@ -33,13 +33,13 @@ use super::room::{KEPT, Room};
 use crate::kernels::tensor::digits::{Digits, chunk};
 use crate::kernels::tensor::half::{Columns, Half};
 use crate::kernels::tensor::layout::BLOCK_LIMBS;
-use crate::kernels::tensor::multiply::{Source, Sums};
+use crate::kernels::tensor::multiply::{Source, Sums, zeros};
 use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
 use crate::kernels::tensor::result::{from_lane_below, resolve_chunk, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
 
-/// Most panels with which the columns of constants are in registers.
-const MOST_KEPT: u32 = 1;
+/// How many of the columns of each constant are in registers, if there is one panel. With more, `ptxas` would take more registers than four times 24 warps have, or spill some.
+const KEPT_COLUMNS: [(Half, usize); 2] = [(Half::Low, 8), (Half::High, 4)];
 
 /// What digits of differences are raised by, so that none is negative.
 const BIAS: u64 = 1 << 25;
@@ -51,13 +51,13 @@ const FENCE: u32 = 2;
 pub(super) struct Ring<'p> {
     pub(super) room: Room,
     pub(super) place: &'p Place,
-    digits: Digits<'p>,
+    pub(super) digits: Digits<'p>,
     /// The address of the lane's chunk of a number at the beginning of the memory.
     own: R32,
     /// Is it the first lane? Is it the last one?
     pub(super) is_first: Pred,
     is_last: Pred,
-    /// The columns of the inverse and of the modulus.
+    /// The columns of the inverse, and those of the modulus or of its complement.
     constants: [Columns; 2],
 }
 
@@ -76,17 +76,18 @@ impl<'p> Ring<'p> {
         ring.fetch(b, modulus, limbs, room.modulus);
         ring.fetch(b, inverse, room.limbs(), room.other);
         arrive(b);
-        for (from, to) in [(room.modulus, room.multiples), (room.other, room.inverse)] {
-            let words = ring.load(b, from);
+        let modulus = ring.load(b, room.modulus);
+        let multiples = if room.has_one_panel() { ring.complement_of(b, &modulus) } else { modulus };
+        let inverse = ring.load(b, room.other);
+        for (words, to) in [(multiples, room.multiples), (inverse, room.inverse)] {
             let words = reversed(b, &words);
             ring.store(b, &words, to);
         }
         b.warp_barrier();
-        if room.layout.panels <= MOST_KEPT {
+        if room.has_one_panel() {
             let first = b.mad_lo(place.lane, 8, place.shared);
-            for half in [Half::Low, Half::High] {
-                let columns = &mut ring.constants[half as usize];
-                for meeting in half.meetings(room.layout) {
+            for (columns, (half, kept)) in ring.constants.iter_mut().zip(KEPT_COLUMNS) {
+                for meeting in half.meetings(room.layout).take(kept) {
                     let at = columns.place(meeting);
                     columns.loaded.entry(meeting.columns).or_insert_with(|| b.load_shared(Vector::V2, first, at));
                 }
@@ -119,10 +120,11 @@ impl<'p> Ring<'p> {
         b.pack(words[0], words[1])
     }
 
-    /// Arranges the columns of the second factor, which is in its place.
+    /// Arranges the columns of the second factor, which is in its place, for the next product.
     pub(super) fn arrange(&self, b: &mut Builder) {
         let (layout, other) = (self.room.layout, self.room.other);
         layout.arrange(b, self.place, (self.place.shared, other), layout.work);
+        b.warp_barrier();
     }
 
     /// Is a chunk a piece of columns? Then results become columns at once.
@@ -167,7 +169,7 @@ impl<'p> Ring<'p> {
     }
 
     /// The source of a number's matrices. They begin `limbs` limbs below the number.
-    fn matrices(&self, b: &mut Builder, number: u32, limbs: u32) -> Source {
+    pub(super) fn matrices(&self, b: &mut Builder, number: u32, limbs: u32) -> Source {
         let room = self.room;
         let first = b.add(self.place.shared, number - 4 * room.parts() * (BLOCK_LIMBS + limbs));
         if room.layout.has_entries { Source::Entries(first) } else { Source::Words(first) }
@@ -213,35 +215,24 @@ impl<'p> Ring<'p> {
         let Self { room, place, ref digits, .. } = *self;
         let layout = room.layout;
         b.section("multiply");
-        b.warp_barrier();
         let factor = self.matrices(b, room.factor, 0);
         let sums = layout.multiply(b, place, factor, FENCE);
         b.section("carry");
         b.warp_barrier();
+        if let [sums] = &sums[..] {
+            return self.add_multiple(b, sums);
+        }
         digits.put_product(b, &sums);
         b.warp_barrier();
         let own = digits.get(b, 0);
-        let below = self.word_of_lane_before(b, own[own.len() - 1]);
-        let lowest = b.select(0, below, self.is_first);
-        let (low, carries) = resolve_with_carries(b, &own, lowest);
-        // In the first lane: what enters the high half.
-        let carry = carries.leaving(b);
-        let entering = b.add(below, carry);
+        let (low, entering) = self.low_half(b, &own);
         self.store_matrix(b, &low, room.product);
         b.warp_barrier();
-        b.section("quotient");
-        let matrices = self.matrices(b, room.product, 0);
-        let sums = self.half_product(b, matrices, Half::Low);
-        digits.put_half_product(b, &sums);
-        b.warp_barrier();
-        let own = digits.get_half_product(b);
-        let quotient = resolve_chunk(b, place, &own);
-        self.store_matrix(b, &quotient, room.quotient);
-        b.warp_barrier();
-        b.section("reduce");
+        let quotient = self.quotient(b);
         let matrices = self.matrices(b, room.quotient, 1);
-        let sums = self.half_product(b, matrices, Half::High);
-        digits.put_half_product(b, &sums);
+        let zeros = vec![zeros(b); layout.panels as usize];
+        let sums = self.half_product(b, matrices, Half::HighWithGuard, zeros);
+        digits.put_half_product(b, &sums, layout.greatest_sum());
         let highest = self.highest_digit(b, quotient[quotient.len() - 1]);
         b.warp_barrier();
         let less = digits.get_half_product(b);
@@ -251,9 +242,40 @@ impl<'p> Ring<'p> {
         self.difference(b, (&own, entering), &less, highest)
     }
 
-    /// The sums of half of the columns of a product. Its first factor has these matrices, the second one is the inverse or the modulus.
-    fn half_product(&self, b: &mut Builder, matrices: Source, half: Half) -> Vec<Sums> {
-        self.room.layout.half_product(b, self.place, matrices, &self.constants[half as usize], half, FENCE)
+    /// This lane's limbs of the low half, whose digits these are, and in the first lane what leaves it.
+    pub(super) fn low_half(&self, b: &mut Builder, digits: &[R32]) -> (Vec<R32>, R32) {
+        let below = self.word_of_lane_before(b, digits[digits.len() - 1]);
+        let lowest = b.select(0, below, self.is_first);
+        let (low, carries) = resolve_with_carries(b, digits, lowest);
+        let carry = carries.leaving(b);
+        (low, b.add(below, carry))
+    }
+
+    /// Multiplies the low half, which is in its place, by the inverse. The matrices of the quotient are stored then. Returns this lane's chunk of it.
+    pub(super) fn quotient(&self, b: &mut Builder) -> Vec<R32> {
+        let Self { room, place, ref digits, .. } = *self;
+        b.section("quotient");
+        let matrices = self.matrices(b, room.product, 0);
+        let zeros = vec![zeros(b); room.layout.panels as usize];
+        let sums = self.half_product(b, matrices, Half::Low, zeros);
+        digits.put_half_product(b, &sums, room.layout.greatest_sum());
+        b.warp_barrier();
+        let own = digits.get_half_product(b);
+        let quotient = resolve_chunk(b, place, &own);
+        self.store_matrix(b, &quotient, room.quotient);
+        b.warp_barrier();
+        b.section("reduce");
+        quotient
+    }
+
+    /// The sums of half of the columns of a product, added to those of `panels`. Its first factor has these matrices. The second one is the inverse for a low half,
+    /// else the modulus or its complement.
+    pub(super) fn half_product(&self, b: &mut Builder, matrices: Source, half: Half, panels: Vec<Sums>) -> Vec<Sums> {
+        let columns = &self.constants[match half {
+            Half::Low => 0,
+            Half::High | Half::HighWithGuard => 1,
+        }];
+        self.room.layout.half_product(b, self.place, (matrices, columns), half, FENCE, panels)
     }
 
     /// In the last lane: the digit of limb `2N − 1` of the quotient times the modulus. `quotient` is the highest limb of the quotient.
@@ -296,20 +318,25 @@ impl<'p> Ring<'p> {
         let out = carries.out_of_group(b);
         let top = b.add(below, out);
         let is_negative = b.compare(Cmp::Lt, top, BIAS as u32);
-        let is_negative = b.and_pred(is_negative, is_first);
-        let is_negative = b.vote(Vote::Any, is_negative);
-        b.if_(is_negative, |b| {
-            let modulus = self.load(b, room.modulus);
-            let (raised, carry) = add_limbs(b, &difference, &modulus);
-            let carries = b.compare(Cmp::Ne, carry, 0);
-            let raised = resolve_carries(b, &raised, carries, 32);
-            assign(b, &difference, &raised);
-        });
+        self.raise(b, &difference, is_negative);
         difference
     }
 
+    /// Adds the modulus to a number if it is negative. The first lane knows.
+    pub(super) fn raise(&self, b: &mut Builder, number: &[R32], is_negative: Pred) {
+        let is_negative = b.and_pred(is_negative, self.is_first);
+        let is_negative = b.vote(Vote::Any, is_negative);
+        b.if_(is_negative, |b| {
+            let modulus = self.load(b, self.room.modulus);
+            let (raised, carry) = add_limbs(b, number, &modulus);
+            let carries = b.compare(Cmp::Ne, carry, 0);
+            let raised = resolve_carries(b, &raised, carries, 32);
+            assign(b, number, &raised);
+        });
+    }
+
     /// The word of the lane before, of the last one in the first lane.
-    fn word_of_lane_before(&self, b: &mut Builder, word: R32) -> R32 {
+    pub(super) fn word_of_lane_before(&self, b: &mut Builder, word: R32) -> R32 {
         // A shuffle takes the number modulo 32.
         let before = b.add(self.place.lane, 31);
         b.shuffle(Shuffle::Idx, word, before, 32)

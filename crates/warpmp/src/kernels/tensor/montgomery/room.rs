@@ -91,6 +91,11 @@ impl Room {
         self.layout.limbs[0]
     }
 
+    /// With one panel the columns of constants are in registers, and multiples of the complement are added: see `complement`.
+    pub(super) const fn has_one_panel(self) -> bool {
+        self.layout.panels == 1
+    }
+
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
         self.layout.bytes() + ALIGNING_BYTES
