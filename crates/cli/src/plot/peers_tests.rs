@@ -1,11 +1,14 @@
-//! The picture of the README: products a second by `WarpMP`, CGBN and GMP. It is drawn from the stored figures, and
+//! The picture of the README and of the book: products a second by `WarpMP`, CGBN and GMP. It is drawn from the stored figures, and
 //! stored beside them; `WARPMP_BLESS=1` draws it anew.
 
 use std::fs;
 
 use super::{Axis, Chart, Series, Style};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-22-h200");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-27-h200");
+
+/// The book's copy of the picture.
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/images/peers.svg");
 
 /// The rows of a table, each as its values in these columns.
 fn rows<const N: usize>(file: &str, columns: [&str; N]) -> Vec<[String; N]> {
@@ -44,9 +47,11 @@ fn picture() -> String {
 
 #[test]
 fn the_picture_of_the_readme_shows_the_stored_figures() {
-    let (file, expected) = (format!("{FOLDER}/peers.svg"), picture());
-    if std::env::var_os("WARPMP_BLESS").is_some() {
-        fs::write(&file, &expected).unwrap();
+    let expected = picture();
+    for file in [format!("{FOLDER}/peers.svg"), BOOK.to_owned()] {
+        if std::env::var_os("WARPMP_BLESS").is_some() {
+            fs::write(&file, &expected).unwrap();
+        }
+        assert!(fs::read_to_string(&file).unwrap_or_default() == expected, "{file}: WARPMP_BLESS=1 draws it anew");
     }
-    assert!(fs::read_to_string(&file).unwrap_or_default() == expected, "{file}: WARPMP_BLESS=1 draws it anew");
 }
