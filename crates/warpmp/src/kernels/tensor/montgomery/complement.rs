@@ -8,9 +8,9 @@
 //!
 //! The sums of the high columns of `t` are in the lanes that compute those of `q·k`. So the matrix products of `q·k` add to these sums, and the digits of both are made once.
 //!
-//! **The carry** into limb `N`: the low columns of `t` are the low half `t₀` and a carry of their own. With those of `q·k`, `t₀` is a multiple `c·R`. Let `V_s` be the sum of byte column `4N − 1 − s` of `q·k`. Then `V_0/2⁸ + V_1/2¹⁶` and the highest half of a limb of `t₀/R` are at most `c`, and more than `c − 1`:
-//! left out are `V_2/2²⁴ + V_3/2³² + … < 0.9961` and less than 2⁻¹⁶ of `t₀/R`. So `c` is the least integer that is no less. Columns are dot products of bytes: each lane has those of its limbs of `q`,
-//! and one instruction adds up the lanes.
+//! **The carry** into limb `N`: the low columns of `t` are the low half `t₀` and a carry of their own. With those of `q·k`, `t₀` is a multiple `c·R`. Let `V_s` be the sum of byte
+//! column `4N − 1 − s` of `q·k`, and `h` the highest 16 bits of `t₀`. Then `V_0/2⁸ + V_1/2¹⁶ + h/2¹⁶` is at most `c`, and more than `c − 1`: `V_2/2²⁴ + V_3/2³² + … < 0.9961` and the lower bits of `t₀`,
+//! less than 2⁻¹⁶, are left out. So `c` is the least integer that is no less. Columns are dot products of bytes: each lane has those of its limbs of `q`, and one instruction adds up the lanes.
 //!
 //! bound: a column of `q·k`, as one of `t`, is at most `4N·255²`, which is 0.9922·2²⁴. So `2⁸·V_0 + V_1` is below `0.9961·2³²`, and 2¹⁸ more is below 2³². Sums of columns of both are below
 //! 2²⁵, their digits below 2⁵⁰. `(t + q·k)/R − q` is below `R` and at least `−m`.

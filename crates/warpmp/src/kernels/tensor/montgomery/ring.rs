@@ -38,7 +38,7 @@ use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
 use crate::kernels::tensor::result::{from_lane_below, resolve_chunk, resolve_with_carries};
 use crate::kernels::tensor::warps::Place;
 
-/// How many of the columns of each constant are in registers, if there is one panel. With more, `ptxas` would take more registers than four times 24 warps have, or spill some.
+/// How many of the columns of each constant are in registers, if there is one panel. With more, `ptxas` would take more than 80 registers, and a multiprocessor would have fewer than 24 warps.
 const KEPT_COLUMNS: [(Half, usize); 2] = [(Half::Low, 8), (Half::High, 4)];
 
 /// What digits of differences are raised by, so that none is negative.
@@ -219,6 +219,7 @@ impl<'p> Ring<'p> {
         let sums = layout.multiply(b, place, factor, FENCE);
         b.section("carry");
         b.warp_barrier();
+        // One panel: the multiple of the modulus is added to these sums.
         if let [sums] = &sums[..] {
             return self.add_multiple(b, sums);
         }
