@@ -8,9 +8,9 @@
 //!
 //! The sums of the high columns of `t` are in the lanes that compute those of `q·k`. So the matrix products of `q·k` add to these sums, and the digits of both are made once.
 //!
-//! **The carry** into limb `N`: the low columns of `t` are the low half `t₀` and a carry of their own. With those of `q·k`, `t₀` is a multiple `c·R`. Let `V_s` be the sum of byte
+//! **The carry** into limb `N`: the low columns of `t` are the low half `t₀` and a carry of their own. `t₀` and the low columns of `q·k` together are a multiple of `R`, `c·R`. Let `V_s` be the sum of byte
 //! column `4N − 1 − s` of `q·k`, and `h` the highest 16 bits of `t₀`. Then `V_0/2⁸ + V_1/2¹⁶ + h/2¹⁶` is at most `c`, and more than `c − 1`: `V_2/2²⁴ + V_3/2³² + … < 0.9961` and the lower bits of `t₀`,
-//! less than 2⁻¹⁶, are left out. So `c` is the least integer that is no less. Columns are dot products of bytes: each lane has those of its limbs of `q`, and one instruction adds up the lanes.
+//! less than 2⁻¹⁶, are left out. So `c` is the least integer that is not below this sum. Columns are dot products of bytes: each lane has those of its limbs of `q`, and one instruction adds up the lanes.
 //!
 //! bound: a column of `q·k`, as one of `t`, is at most `4N·255²`, which is 0.9922·2²⁴. So `2⁸·V_0 + V_1` is below `0.9961·2³²`, and 2¹⁸ more is below 2³². Sums of columns of both are below
 //! 2²⁵, their digits below 2⁵⁰. `(t + q·k)/R − q` is below `R` and at least `−m`.
@@ -27,42 +27,6 @@ use crate::kernels::tensor::multiply::{PanelSums, difference};
 use crate::kernels::tensor::part::add;
 use crate::kernels::tensor::result::resolve_with_carries;
 
-/// Columns of `q·k` that are computed for the carry.
-const COLUMNS: usize = 2;
-
-/// The bytes of the complement that meet the lane's two limbs of `q` in the highest low columns, the highest column first.
-pub(super) struct Complement([[R32; 2]; COLUMNS]);
-
-impl Complement {
-    /// Of the ring's complement, whose columns have been stored: limbs with their bytes reversed, after zeros.
-    pub(super) fn new(b: &mut Builder, ring: &Ring<'_>) -> Self {
-        // Limb w of q meets limb N − 1 − w, from its highest byte on, and the one below.
-        let to = b.mad_lo(ring.place.lane, 8_u32.wrapping_neg(), ring.place.shared);
-        let at = ring.room.multiples + 4 * (PANEL_LIMBS - 2);
-        let pair = b.load_shared(Vector::V2, to, at);
-        let below = b.load_shared(Vector::V1, to, at - 4)[0];
-        let highest = [pair[1], pair[0]];
-        let next = [(pair[1], pair[0]), (pair[0], below)].map(|(limb, below)| b.prmt(limb, below, 0x4321));
-        Self([highest, next])
-    }
-
-    /// The carry from the low columns, and one more. `low` and `quotient` are this lane's limbs of the low half and of `q`.
-    fn carry_and_one(&self, b: &mut Builder, ring: &Ring<'_>, low: &[R32], quotient: &[R32]) -> R32 {
-        let zero = b.copy(0);
-        let columns = self.0.map(|bytes| {
-            let limbs = bytes.into_iter().zip(quotient);
-            limbs.fold(zero, |sum, (bytes, &limb)| b.dp4a(limb, bytes, sum))
-        });
-        let sum = b.mad_lo(columns[0], ring.place.bytes[1], columns[1]);
-        let sum = b.sum_of_lanes(sum);
-        let highest = b.shuffle(Shuffle::Idx, low[1], 31, 32);
-        let highest = b.shr(highest, 16);
-        let sum = b.add(sum, highest);
-        let sum = b.add(sum, (1 << 17) - 1);
-        b.shr(sum, 16)
-    }
-}
-
 impl Ring<'_> {
     /// This lane's limbs of `R − m`, from its limbs of an odd `m`.
     pub(super) fn complement_of(&self, b: &mut Builder, modulus: &[R32]) -> Vec<R32> {
@@ -71,6 +35,29 @@ impl Ring<'_> {
         // The lowest limb of the complement of an odd number is even: nothing is carried.
         limbs[0] = b.add(limbs[0], one);
         limbs
+    }
+
+    /// The carry from the low columns, and one more, the same in all lanes. `low` and `quotient` are this lane's limbs of the low half and of `q`.
+    fn carry_and_one(&self, b: &mut Builder, low: &[R32], quotient: &[R32]) -> R32 {
+        // Limb w of q meets limb N − 1 − w of the complement in column V_0, and in V_1 the bytes one further down. Its limbs have their bytes reversed and stand after zeros.
+        let to = b.mad_lo(self.place.lane, 8_u32.wrapping_neg(), self.place.shared);
+        let at = self.room.multiples + 4 * (PANEL_LIMBS - 2);
+        let pair = b.load_shared(Vector::V2, to, at);
+        let below = b.load_shared(Vector::V1, to, at - 4)[0];
+        let highest = [pair[1], pair[0]];
+        let next = [(pair[1], pair[0]), (pair[0], below)].map(|(limb, below)| b.prmt(limb, below, 0x4321));
+        let zero = b.copy(0);
+        let [highest, next] = [highest, next].map(|bytes| {
+            let limbs = bytes.into_iter().zip(quotient);
+            limbs.fold(zero, |sum, (bytes, &limb)| b.dp4a(limb, bytes, sum))
+        });
+        let sum = b.mad_lo(highest, self.place.bytes[1], next);
+        let sum = b.sum_of_lanes(sum);
+        let top = b.shuffle(Shuffle::Idx, low[1], 31, 32);
+        let top = b.shr(top, 16);
+        let sum = b.add(sum, top);
+        let sum = b.add(sum, (1 << 17) - 1);
+        b.shr(sum, 16)
     }
 
     /// The product modulo `m` whose sums these are. Returns this lane's limbs.
@@ -85,8 +72,7 @@ impl Ring<'_> {
         self.store_matrix(b, &low, room.product);
         b.warp_barrier();
         let quotient = self.quotient(b);
-        let complement = Complement::new(b, self);
-        let carry = complement.carry_and_one(b, self, &low, &quotient);
+        let carry = self.carry_and_one(b, &low, &quotient);
         let entering = b.add(leaving, carry);
         let less: Vec<R32> = quotient.iter().map(|&limb| b.not(limb)).collect();
         let matrices = self.matrices(b, room.quotient, 0);
@@ -117,7 +103,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    use super::{COLUMNS, PANEL_LIMBS};
+    use super::PANEL_LIMBS;
 
     const BYTES: usize = 4 * PANEL_LIMBS as usize;
 
@@ -125,7 +111,7 @@ mod tests {
     fn estimated(q: &[u8], k: &[u8], low: &[u8]) -> u64 {
         let column = |s: usize| (0..BYTES - s).map(|i| u64::from(q[i]) * u64::from(k[BYTES - 1 - s - i])).sum::<u64>();
         let highest = u16::from_le_bytes([low[BYTES - 2], low[BYTES - 1]]);
-        let sum = (0..COLUMNS).fold(0, |sum, s| (sum << 8) + column(s)) + u64::from(highest);
+        let sum = (column(0) << 8) + column(1) + u64::from(highest);
         assert!(u32::try_from(sum + (1 << 18)).is_ok(), "the lanes add up words");
         sum.div_ceil(1 << 16)
     }

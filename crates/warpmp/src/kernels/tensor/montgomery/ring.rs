@@ -220,8 +220,8 @@ impl<'p> Ring<'p> {
         b.section("carry");
         b.warp_barrier();
         // One panel: the multiple of the modulus is added to these sums.
-        if let [sums] = &sums[..] {
-            return self.add_multiple(b, sums);
+        if room.has_one_panel() {
+            return self.add_multiple(b, &sums[0]);
         }
         digits.put_product(b, &sums);
         b.warp_barrier();

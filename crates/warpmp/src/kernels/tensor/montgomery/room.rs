@@ -91,7 +91,7 @@ impl Room {
         self.layout.limbs[0]
     }
 
-    /// With one panel the columns of constants are in registers, and multiples of the complement are added: see `complement`.
+    /// With one panel most columns of constants are in registers, and multiples of the complement are added: see `complement`.
     pub(super) const fn has_one_panel(self) -> bool {
         self.layout.panels == 1
     }
