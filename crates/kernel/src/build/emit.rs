@@ -202,6 +202,11 @@ pub trait Emit {
         self.instruction(Op::StSharedHalf, &[address.operand(), offset, value.operand()]);
     }
 
+    /// Asks for the line at `address + offset` bytes, which is in a buffer, in the second-level cache.
+    fn prefetch(&mut self, address: R64, offset: u32) {
+        self.instruction(Op::Prefetch, &[address.operand(), Operand::Imm(u64::from(offset))]);
+    }
+
     /// Starts copying `bytes` (4, 8, 16) from global to shared memory; ordered by the waits.
     fn copy_async(&mut self, bytes: u8, to: R32, to_offset: u32, from: R64, from_offset: u32) {
         let [to_offset, from_offset] = [to_offset, from_offset].map(|o| Operand::Imm(u64::from(o)));

@@ -89,7 +89,7 @@ pub enum Pipe {
     Fp64,
     /// Matrix products.
     Tensor,
-    /// Asynchronous copies, their groups and waits.
+    /// Asynchronous copies, their groups and waits; prefetches.
     Async,
     /// Branches, barriers, `ret`.
     Control,

@@ -204,6 +204,13 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
+    /// `prefetch`: nothing moves in the simulator. Where a GPU ignores an address outside of all buffers, this is a fault. The loads that follow count the sectors.
+    pub(super) fn prefetch(&mut self) -> Result<(), Cause> {
+        let addresses = self.global_addresses(0, 4)?;
+        let mut hint = 0;
+        lanes(self.mask).try_for_each(|lane| self.locate(&addresses, lane, 4, &mut hint).map(drop))
+    }
+
     /// `cp.async`: the source is read now, the target is written when the thread has waited.
     pub(super) fn start_copy(&mut self, bytes: u8) -> Result<(), Cause> {
         let count = bytes / 4;

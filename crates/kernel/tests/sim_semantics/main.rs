@@ -83,6 +83,7 @@ fn check(op: Op) {
         Op::LdSharedHalf | Op::StSharedHalf => memory::halves(),
         Op::AtomAdd(space, width) => memory::atomic(space, width, true),
         Op::RedAdd(space, width) => memory::atomic(space, width, false),
+        Op::Prefetch => memory::prefetch(),
         Op::CpAsync(bytes) => memory::copy(bytes),
         // The address of shared memory, the groups of copies, barriers, the end of the thread: in every test
         // of shared memory.

@@ -239,6 +239,20 @@ pub(crate) fn halves() {
     }
 }
 
+/// A prefetch changes nothing.
+pub(crate) fn prefetch() {
+    let cells = cells(2);
+    let mut maker = Maker::new(THREADS);
+    let source = maker.apart(maker.input);
+    maker.inst(Op::Prefetch, &[source.into(), 4.into()]);
+    let word = maker.load(Space::Global, Vector::V1, Elem::U32, source, 4)[0];
+    maker.result(word);
+    let results = maker.run(GRID, &cells);
+    for (thread, pair) in pairs(&cells).iter().enumerate() {
+        assert_eq!(results[0][thread], pair[0] >> 32);
+    }
+}
+
 /// 16 bytes of each thread travel through shared memory.
 pub(crate) fn copy(bytes: u8) {
     let cells = cells(2);

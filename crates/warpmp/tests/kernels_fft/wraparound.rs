@@ -123,7 +123,7 @@ fn a_common_factor() {
 /// shorter product, and not much more. No access to points waits for a bank.
 #[test]
 fn costs() {
-    let cases = [(36864, 6672, 160, 14123, [1889, 353]), (73728, 14784, 576, 31_069, [4313, 713])];
+    let cases = [(36864, 6672, 160, 14175, [1889, 353]), (73728, 14784, 576, 31_121, [4313, 713])];
     for (bits, doubles, products, instructions, sectors) in cases {
         let (shape, lanes) = (shape([bits, bits], false), 4);
         let counters = check(&*spec(shape, 90), shape, lanes, Pattern::Random);

@@ -28,8 +28,8 @@ pub mod large;
 mod result;
 mod shares;
 
-use warpmp_kernel::build::{Builder, Emit, Glue, R64};
-use warpmp_kernel::ir::{Bounds, Kernel, Special};
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::transform::angle::divided_cosine_and_sine;
@@ -64,6 +64,12 @@ const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
 pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 6144;
+
+/// The multiprocessors of an H100 or H200.
+const MULTIPROCESSORS: u32 = 132;
+
+/// Bytes of a line of the second-level cache.
+const LINE_BYTES: u32 = 128;
 
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
@@ -175,18 +181,36 @@ impl Fft {
     fn bounds(&self) -> Bounds {
         let Layout { square, parts, .. } = self.layout;
         let in_turn = parts > self.layout.parts_at_once();
-        self.layout.bounds(if in_turn {
-            200
-        } else if square {
-            128
-        } else {
-            168
+        self.layout.bounds(match (square, in_turn) {
+            (true, false) => 128,
+            (true, true) | (false, false) => 168,
+            (false, true) => 200,
         })
+    }
+
+    /// Asks for the factors of a later block in the second-level cache: of the block that takes this one's place if all multiprocessors have as many blocks as
+    /// they can. Few blocks with much shared memory hide no waiting for memory.
+    fn prefetch(&self, b: &mut Builder, ports: &Ports, thread: R32) {
+        let blocks = self.bounds().min_blocks.unwrap_or(1);
+        let product = b.special(Special::Ctaid);
+        let later = b.add(product, MULTIPROCESSORS * blocks);
+        let is_product = b.compare(Cmp::Lt, later, ports.lanes);
+        for i in (0..self.layout.factors() as usize).filter(|&i| !self.shape.is_common(i)) {
+            let bytes = 4 * self.shape.limbs::<4>()[i];
+            let row = b.mad_wide(later, bytes, ports.addresses[i]);
+            let from = b.mad_wide(thread, LINE_BYTES, row);
+            for start in (0..bytes).step_by((LINE_BYTES * self.layout.block_threads()) as usize) {
+                let inside = b.compare(Cmp::Lt, thread, (bytes - start).div_ceil(LINE_BYTES));
+                let inside = b.and_pred(inside, is_product);
+                b.guarded(inside, true, |g| g.prefetch(from, start));
+            }
+        }
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
         b.section("setup");
         let thread = b.special(Special::Tid);
+        self.prefetch(b, ports, thread);
         let shared = b.shared_base();
         let entry = |(angle, divisor)| divided_cosine_and_sine(angle, divisor).map(f64::to_bits);
         let table = b.table(self.roots().into_iter().flat_map(entry).collect());
