@@ -95,7 +95,7 @@ unsafe fn from_limbs<L: Limb>(limbs: *const L, lanes: usize, bits: usize, out: *
         let bytes = shape.bytes();
         words
             .try_reserve_exact(shape.words())
-            .map_err(|_| engine::Error::OutOfMemory { required_bytes: bytes, available_bytes: 0 })?;
+            .map_err(|_| engine::Error::OutOfMemory { required_bytes: bytes, available_bytes: None })?;
         for (lane, row) in limbs.chunks_exact(shape.limbs().div_ceil(L::WORDS).max(1)).enumerate() {
             let mut row = row.iter().flat_map(|limb| limb.words().into_iter().take(L::WORDS));
             words.extend(row.by_ref().take(shape.limbs()));

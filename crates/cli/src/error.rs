@@ -88,7 +88,7 @@ pub(crate) enum Error {
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
     Power(#[from] PowerError),
-    #[error(transparent)]
+    #[error("{}{}", .0, option_for(.0))]
     Library(warpmp::Error),
     #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
@@ -194,6 +194,14 @@ impl From<warpmp_papers::Error> for Error {
             warpmp_papers::Error::Collatz(error) => error.into(),
             other => ReproduceError::Papers(other.into()).into(),
         }
+    }
+}
+
+/// The option that does as an error of the library advises.
+const fn option_for(error: &warpmp::Error) -> &'static str {
+    match error {
+        warpmp::Error::NoKernel { .. } => " (--device cpu)",
+        _ => "",
     }
 }
 

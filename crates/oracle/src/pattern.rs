@@ -49,7 +49,7 @@ fn zeros(shape: Shape) -> Result<Vec<u32>> {
     let mut words = Vec::new();
     words
         .try_reserve_exact(shape.words())
-        .map_err(|_| Error::OutOfMemory { required_bytes: shape.bytes(), available_bytes: 0 })?;
+        .map_err(|_| Error::OutOfMemory { required_bytes: shape.bytes(), available_bytes: None })?;
     words.resize(shape.words(), 0);
     Ok(words)
 }

@@ -1,8 +1,7 @@
 //! The architecture as a test: who may import whom, and where `unsafe` may stand.
 //!
-//! `kernel ← device ← launch ← { warpmp, collatz } ← { cli, python }` and `simd ← { warpmp, collatz }`: an arrow is an import,
-//! nothing imports leftwards, and the two clients in braces never meet. The edges are read from `cargo metadata`, not from
-//! this comment.
+//! `kernel ← device ← launch ← { warpmp, collatz, curves } ← { cli, python }`, and other crates between them as `ALLOWED` has them: an arrow is an import, and
+//! nothing imports leftwards. The edges are read from `cargo metadata`, not from this comment.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]

@@ -105,12 +105,12 @@ pub enum Error {
         found: usize,
     },
     /// Retry with fewer lanes.
-    #[error("{required_bytes} B are needed, {available_bytes} B are free")]
+    #[error("{required_bytes} B are needed, {}", free(*available_bytes))]
     OutOfMemory {
         /// What the operation needs at the least.
         required_bytes: u64,
-        /// What there is.
-        available_bytes: u64,
+        /// What the device has. None: the host has too little.
+        available_bytes: Option<u64>,
     },
     /// Open the session on a GPU.
     #[error("the session has no GPU")]
@@ -150,7 +150,7 @@ pub enum Error {
     },
     /// Use the CPU engine: [`Session::cpu`](crate::Session::cpu), or `--device cpu` on the command line.
     #[error(
-        "no kernel does '{operation}' of {} bits; kernels take up to {limit} bits, and the CPU engine takes these (--device cpu)",
+        "no kernel does '{operation}' of {} bits; kernels take up to {limit} bits, and the CPU engine takes these",
         widths(bits)
     )]
     NoKernel {
@@ -184,6 +184,13 @@ pub enum Error {
 }
 
 /// Names for people, also if there are none.
+fn free(available_bytes: Option<u64>) -> String {
+    match available_bytes {
+        Some(bytes) => format!("{bytes} B are free"),
+        None => "more than the system gives".into(),
+    }
+}
+
 fn listed(names: &[String]) -> String {
     if names.is_empty() { "nothing on this engine; the CPU has every operation".into() } else { names.join(", ") }
 }
@@ -198,9 +205,9 @@ impl From<warpmp_device::Error> for Error {
         use warpmp_device::Error as Device;
         match error {
             Device::OutOfMemory { required_bytes, available_bytes } => {
-                Self::OutOfMemory { required_bytes, available_bytes }
+                Self::OutOfMemory { required_bytes, available_bytes: Some(available_bytes) }
             }
-            Device::OutOfHostMemory { required_bytes } => Self::OutOfMemory { required_bytes, available_bytes: 0 },
+            Device::OutOfHostMemory { required_bytes } => Self::OutOfMemory { required_bytes, available_bytes: None },
             Device::WrongDevice { .. } => Self::ForeignBatch,
             other => Self::Device(other),
         }

@@ -66,7 +66,7 @@ impl HostBuffer {
         // A vector of zeros aborts the program if there is no memory: ask first.
         let probe = Vec::<u32>::new().try_reserve_exact(words);
         let required_bytes = (words as u64).saturating_mul(4);
-        probe.map_err(|_| Error::OutOfMemory { required_bytes, available_bytes: 0 })?;
+        probe.map_err(|_| Error::OutOfMemory { required_bytes, available_bytes: None })?;
         Ok(vec![0; words].into())
     }
 }

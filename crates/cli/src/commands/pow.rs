@@ -40,7 +40,7 @@ pub(crate) enum PowerError {
     TooWide { bits: usize, exponent: u32 },
     #[error("lane {lane}: the engine's power {found} is wrong, expected {expected}")]
     Wrong { lane: u64, found: String, expected: String },
-    #[error("{place}: a negative exponent; `inv-mod` and `pow-mod` have inverses modulo a number")]
+    #[error("{place}: a negative exponent; `inv-mod` has inverses modulo a number, and `pow-mod` has their powers")]
     NegativeExponent { place: String },
 }
 

@@ -31,7 +31,7 @@ impl Results {
     /// Opens the outputs of the first `shown` results. `inputs`: the files that must not be written; `headers`: those of the operands.
     ///
     /// # Errors
-    /// [`ArgsError::Outputs`], [`FileError::SameOutput`], [`ArgsError::WidthNeeded`]; what opening gives.
+    /// [`ArgsError::Outputs`], [`FileError::SameOutput`]; what opening gives.
     pub(crate) fn open(
         operation: Operation,
         shown: usize,

@@ -46,7 +46,7 @@ pub use settings::{
 pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};
 
-/// The multiplications that are a default somewhere. The crate `warpmp-papers` has the others of the papers.
+/// The multiplications that are a default somewhere, and two of the dissertation's beside them. The crate `warpmp-papers` has the others of the papers.
 const MUL: &[Algorithm] = &[
     mul_thread::ALGORITHM,
     sum_rotate::ALGORITHM,

@@ -25,7 +25,6 @@ fn advice(operation: Operation, operand: &str) -> &'static str {
         (Operation::MulAdd, _) => ": use mul, then add",
         (Operation::PowMod | Operation::PowModSec, "e") => ": use inv-mod, then a positive exponent",
         (Operation::DivRem | Operation::Rem | Operation::DivExact, _) => ": use the magnitudes, or reduce for residues",
-        _ if operation.depends_on_widths() => " without --bits R, the width of two's complements",
         _ => "",
     }
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde_json::json;
-use warpmp_campaign::{Campaign, Part, Work};
+use warpmp_campaign::{Campaign, Mode, Part, Work};
 use warpmp_collatz::campaign::Specification as Collatz;
 use warpmp_numtheory::factor::campaign::Specification as Curves;
 
 use super::{
-    super::resume::{Kind, kind},
+    super::resume::{self, Kind, kind},
     args,
     facts::quoted,
 };
@@ -80,8 +80,9 @@ fn parts<W: Work>(folder: &Path, tasks: u64) -> Result<Vec<Shard>> {
     let shard = |(task, missing): (u64, u128)| {
         // Numbers below `units` that leave this remainder.
         let all = (units + u128::from(tasks) - 1 - u128::from(task)) / u128::from(tasks);
-        let command = format!("warpmp resume {} --shared --part {task}/{tasks}", quoted(folder));
-        Shard { task, units: Some([all, missing]), command }
+        let part = Part::new(task, tasks)?;
+        let command = resume::command(folder, Mode { is_shared: true, part });
+        Some(Shard { task, units: Some([all, missing]), command })
     };
-    Ok((0..tasks).zip(missing).map(shard).collect())
+    Ok((0..tasks).zip(missing).filter_map(shard).collect())
 }

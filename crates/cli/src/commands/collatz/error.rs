@@ -12,12 +12,12 @@ pub(crate) enum CollatzFailure {
     OtherScheme { option: &'static str, scheme: String },
     #[error("{folder}: no campaign; `warpmp collatz verify --from N --to M -o {folder}` begins one")]
     NoCampaign { folder: String },
-    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves all files aside that are not trusted, and does their windows again",
+    #[error("{folder}: {files} certificate{} not trusted, but in good order; `warpmp collatz verify -o {folder} --redo` moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
-    #[error("{folder}: {files} certificate{} not trusted, and in the way of other processes; without --shared the command moves {} aside",
-            if *files == 1 { " is" } else { "s are" }, if *files == 1 { "it" } else { "them" })]
-    InTheWay { folder: String, files: usize },
+    #[error("{folder}: {files} certificate{} not trusted, and in the way of other processes; `warpmp collatz verify -o {folder}{}`, without --shared, moves {} aside",
+            if *files == 1 { " is" } else { "s are" }, if *in_order { " --redo" } else { "" }, if *files == 1 { "it" } else { "them" })]
+    InTheWay { folder: String, files: usize, in_order: bool },
     #[error("{path}: another process has certified the window with other figures; both are kept, and one of them is wrong: \
              `warpmp collatz check` says which{}", match *more { 0 => String::new(), more => format!("; {more} more") })]
     Disputed { path: String, more: usize },
@@ -32,8 +32,8 @@ pub(crate) enum CollatzFailure {
     WrongSample { from: u128, count: u128 },
     #[error("the range is empty: --to {to} is not above --from {from}")]
     EmptyRange { from: u128, to: u128 },
-    #[error("interrupted; `warpmp resume {folder}` goes on")]
-    Interrupted { folder: String },
+    #[error("interrupted; `{resume}` goes on")]
+    Interrupted { resume: String },
     #[error("there are no starts below {below}: --below 2 has the first")]
     NoStarts { below: u128 },
     #[error("the records differ from the known ones at {start}")]

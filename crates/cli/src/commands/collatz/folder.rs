@@ -51,7 +51,8 @@ pub(super) fn open(
     let damaged = &opened.contents.damaged;
     if mode.is_shared && !damaged.is_empty() {
         damaged.iter().take(LISTED).for_each(|damaged| console::note(&line(damaged)));
-        return Err(CollatzFailure::InTheWay { folder: folder.to_string(), files: damaged.len() }.into());
+        let in_order = damaged.iter().any(|(_, damage)| !damage.is_broken());
+        return Err(CollatzFailure::InTheWay { folder: folder.to_string(), files: damaged.len(), in_order }.into());
     }
     let moved = opened.clear(redo).map_err(|error| match error {
         warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {

@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     args::{DeviceArgs, SharingArgs, SummaryArgs},
+    commands::resume,
     console,
     error::{Error, Result},
     progress::Progress,
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     let verified =
         work(args, &specification, opened.as_ref(), engines).map_err(|error| match (&args.output, error) {
             (Some(folder), Error::Interrupted) => {
-                CollatzFailure::Interrupted { folder: folder.display().to_string() }.into()
+                CollatzFailure::Interrupted { resume: resume::command(folder, mode) }.into()
             }
             (_, error) => error,
         })?;

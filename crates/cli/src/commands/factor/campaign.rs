@@ -13,7 +13,7 @@ use warpmp_numtheory::factor::{
 use super::{FactorError, any_seed, digits_of, report};
 use crate::{
     args::{Ecm, SummaryArgs},
-    commands::note_opened,
+    commands::{note_opened, resume},
     console,
     error::{Error, Result, plural},
     interrupt::Closing,
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Ecm, folder: &Path, numbers: &[BigUint], bounds: Bounds
         }
         attempted => attempted,
     }?;
-    work(&engine, folder, entered, &specification, args.common.summary)
+    work(&engine, (folder, mode), entered, &specification, args.common.summary)
 }
 
 /// The campaign that is asked for; what is not named is the directory's.
@@ -83,7 +83,7 @@ pub(crate) fn resume(folder: &Path, selector: Selector, mode: Mode, summary: Sum
     let curves = specification.curves().saturating_mul(specification.numbers().len() as u64);
     let engine = super::engine_for(selector, curves, summary.hides_notes())?;
     let entered = Opened::new(folder, &specification, mode)?;
-    work(&engine, folder, entered, &specification, summary)
+    work(&engine, (folder, mode), entered, &specification, summary)
 }
 
 pub(super) fn failed(error: FolderError) -> Error {
@@ -107,19 +107,19 @@ fn unit_curves(engine: &Engine, numbers: &[BigUint], bounds: Bounds) -> u64 {
 
 fn work(
     engine: &Engine,
-    folder: &Path,
+    (folder, mode): (&Path, Mode),
     (opened, aside): (Opened, Vec<Aside>),
     specification: &Specification,
     summary: SummaryArgs,
 ) -> Result<()> {
-    let shown = folder.display();
+    let resume_command = || resume::command(folder, mode);
     if let ([(path, damage), ..], true) = (opened.damaged(), opened.is_shared()) {
-        let (path, damage) = (path.display().to_string(), damage.to_string());
-        return Err(FactorError::InTheWay { path, damage }.into());
+        let (path, is_broken, damage) = (path.display().to_string(), damage.is_broken(), damage.to_string());
+        return Err(FactorError::InTheWay { path, damage, is_broken }.into());
     }
     tell_opened(&opened, &aside, folder, specification, summary.quiet);
     let failed = |error| match error {
-        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { folder: shown.to_string() }.into(),
+        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { resume: resume_command() }.into(),
         error => Error::from(error),
     };
     let before = opened.status(&looking(summary.quiet)).map_err(failed)?;
@@ -152,7 +152,7 @@ fn work(
     match status.slips {
         0 => Ok(()),
         _ if status.known.is_complete() => Ok(()),
-        count => Err(FactorError::UnitSlips { count, folder: shown.to_string() }.into()),
+        count => Err(FactorError::UnitSlips { count, resume: resume_command() }.into()),
     }
 }
 

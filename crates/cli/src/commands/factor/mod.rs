@@ -65,18 +65,19 @@ pub(crate) enum FactorError {
     Differs,
     #[error(transparent)]
     Campaign(Box<FolderError>),
-    #[error("interrupted; `warpmp resume {folder}` goes on, and makes the curves of the unit under way again")]
-    Interrupted { folder: String },
+    #[error("interrupted; `{resume}` goes on, and makes the curves of the unit under way again")]
+    Interrupted { resume: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
-    #[error("{path}: {damage}; it is in the way of other processes: without --shared the command moves it aside")]
-    InTheWay { path: String, damage: String },
+    #[error("{path}: {damage}; it is in the way of other processes: {}",
+            if *is_broken { "without --shared the command moves it aside" } else { "move it to another directory" })]
+    InTheWay { path: String, damage: String, is_broken: bool },
     #[error(
         "{path}: another process has other divisors for the unit; both certificates are kept, and one of them is wrong"
     )]
     Disputed { path: String },
-    #[error("the processor made a mistake in {count} attempts; `warpmp resume {folder}` makes their units again")]
-    UnitSlips { count: u64, folder: String },
+    #[error("the processor made a mistake in {count} attempts; `{resume}` makes their units again")]
+    UnitSlips { count: u64, resume: String },
 }
 
 impl FactorError {

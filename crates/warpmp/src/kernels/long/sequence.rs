@@ -1,7 +1,7 @@
 //! Lines and products one after the other, and the scratch memory between them.
 //!
 //! A product is by `tensor` where that is faster for many products, else by `fft`. The lengths where one follows the other are
-//! measured: they are the lengths of the shipped table, without its rows for few products.
+//! measured for the kernels of this module, which are fewer than those of the shipped table.
 
 use std::mem;
 use std::ops::RangeInclusive;

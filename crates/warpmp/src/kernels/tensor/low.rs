@@ -4,7 +4,7 @@
 //! requires   `32 ≤ n ≤ 1280`
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels: see `half`; 12·n bytes of global traffic
-//! registers  about 42 with one panel, 78 with four, 122 with eight, 167 with fourteen, 255 with twenty
+//! registers  about 42 with one panel, 78 with four, 122 with eight, 166 with fourteen, 234 with twenty
 //!
 //! Digits are bytes, and matrices are made as for whole products. The columns of `b` are neighbours after blocks of zeros. Each lane finishes
 //! a chunk of `2P` limbs; what is above limb `n` is computed, too, and not stored.

@@ -106,8 +106,8 @@ pub(super) const SQUARES: Algorithm = Algorithm {
 /// The row of the register for parts of products.
 pub(super) const PARTS: Algorithm = Algorithm {
     summary: "a warp a product by matrix products of bytes on tensor cores; what is added joins its digits",
-    accepts: "factors of 1024 to 12288 bits, both of the same 128·k bits; an addend of 128·k bits, no longer; for low halves both of \
-              the same 32·k bits from 1024 to 40960; on a GPU from sm_80 on",
+    accepts: "factors of 1024 to 12288 bits, with signs above 2048, both of the same 128·k bits; an addend of 128·k bits, no longer; \
+              for low halves both of the same 32·k bits from 1024 to 40960; on a GPU from sm_80 on",
     fits: |shape| low::fits(shape) || part::fits(shape),
     order: Order::Given,
     ..ALGORITHM

@@ -6,7 +6,7 @@
 //! cost       in products of `ring`: the table `2^(w−1)`; the power a square for each bit below the first window, and a product for each other window. Random
 //!            exponents have a window for each `w + 1` bits, other exponents for each `w` bits at most
 //! memory     the table: `2^(w−1) + 1` residues a lane in scratch memory
-//! registers  80 with one or two panels, 85 with three, 113 with four, to 182 with more
+//! registers  80 with one or two panels; to 176 with more, see `registers_of_power`
 //!
 //! A window has at most `w` bits. It begins and ends with a one, so zeros between windows take squares alone. The instructions of a warp depend on its exponent: a warp has
 //! one exponent. A secret exponent needs `pow_mod_sec`.
