@@ -103,6 +103,10 @@ fn save_lines_go_on() {
     let spoiled = dir.text("saved").replace("B1=100", "B1=101");
     dir.write("spoiled", format!("# a comment\n{spoiled}"));
     dir.run(&["ecm", "--resume", "spoiled"]).fails(1, &["spoiled:2: no save line: CHECKSUM="]);
+    dir.write("torn", "METHOD=ECM; SIGMA=17; B1=100; N=1001; X=0x5");
+    dir.run(&["ecm", "--resume", "torn"]).fails(1, &["torn:1: no save line: there is neither CHECKSUM= nor a ';'"]);
+    dir.write("marked", "\u{feff}15347\n");
+    assert_eq!(dir.run(&["factor", "marked", "-q"]).ok(), "15347 = 103 * 149\n");
     dir.write("even", "METHOD=ECM; SIGMA=17; B1=100; N=1000; X=0x5;\n");
     let even = dir.run(&["ecm", "--resume", "even"]);
     assert_eq!(even.ok(), "1000 = 2 * 2 * 2 * 5 * 5 * 5\n");

@@ -53,6 +53,9 @@ fn powers_with_all_bits() {
     assert_eq!(read_npy(&dir.read("p.npy")).1, powers);
     on_cpu(&dir, "pow 2^1000 40000")
         .fails(1, &["a base of 1001 bits to the power 40000 would have more than 33554432 bits"]);
+    // The square before the last step would be too wide to be a factor.
+    on_cpu(&dir, "pow 2 10000001 -o wide.npy").ok();
+    assert_eq!(read_npy(&dir.read("wide.npy")).1, [BigUint::from(1_u8) << 10_000_001]);
     on_cpu(&dir, "pow 2 a").fails(1, &["a:4: a number of 65 bits; at most 32 are supported"]);
     dir.write("e", "1\n-3\n");
     on_cpu(&dir, "pow 2 e").fails(1, &["e:2: a negative exponent"]);

@@ -194,9 +194,10 @@ struct File {
     a: Box<RawValue>,
     b: Box<RawValue>,
     n: Box<RawValue>,
-    #[serde(rename = "P")]
+    // A point that is `null` is there; without the attribute a point that is left out would be `null`.
+    #[serde(rename = "P", deserialize_with = "Option::deserialize")]
     base: Option<[Box<RawValue>; 2]>,
-    #[serde(rename = "Q")]
+    #[serde(rename = "Q", deserialize_with = "Option::deserialize")]
     target: Option<[Box<RawValue>; 2]>,
     /// Free text; the program does not read it.
     #[serde(default, rename = "comment")]
@@ -267,6 +268,8 @@ mod tests {
             ("", "EOF"),
             ("{}", "missing field"),
             (r#"{"p": 1, "q": 2}"#, "unknown field `q`"),
+            (r#"{"p": 1, "a": 1, "b": 1, "n": 1, "P": null}"#, "missing field `Q`"),
+            (r#"{"p": 1, "a": 1, "b": 1, "n": 1, "Q": null}"#, "missing field `P`"),
             (r#"{"p": -1, "a": 1, "b": 1, "n": 1, "P": null, "Q": null}"#, "p is -1"),
             (r#"{"p": 1.5, "a": 1, "b": 1, "n": 1, "P": null, "Q": null}"#, "p is 1.5"),
             (r#"{"p": "x", "a": 1, "b": 1, "n": 1, "P": null, "Q": null}"#, "p is \"x\""),

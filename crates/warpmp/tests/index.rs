@@ -26,6 +26,9 @@ const FRONT_PAGE: &str = "src/operations.md";
 
 /// The operands of an operation's example.
 fn operands(operation: Operation) -> Vec<u32> {
+    if operation == Operation::DivExact {
+        return vec![234, 78];
+    }
     let value = |name, role| match (name, role) {
         ("b", Role::Integer) | (_, Role::Divisor) => 78,
         ("c", Role::Integer) | (_, Role::Exponent) => 5,

@@ -94,6 +94,9 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let mut reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
+    if let Some(widths) = &widths {
+        reader.set_widths(widths);
+    }
     let expected = Expectations::open(*operation, *is_first_alone, args)?;
     let shown = if *is_first_alone { 1 } else { operation.result_names().len() };
     let outputs = Results::open(*operation, shown, args, &inputs, &reader.npy_headers())?;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use num_bigint::BigUint;
-use warpmp::{Batch, Operation, Options, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape, operation::MUL_MAX_BITS};
 
 use crate::{
     args::{ArgsError, Power},
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The most bits of a power: those of the widest product.
-const MOST_BITS: usize = 2 * warpmp::operation::MUL_MAX_BITS;
+const MOST_BITS: usize = 2 * MUL_MAX_BITS;
 /// Bits of the exponents.
 const EXPONENT_BITS: usize = 32;
 
@@ -59,8 +59,7 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     if args.base == STDIN && args.exponent == STDIN {
         return Err(ArgsError::BothStdin.into());
     }
-    let sources =
-        vec![Source::open(&args.base, warpmp::operation::MUL_MAX_BITS)?, Source::open(&args.exponent, EXPONENT_BITS)?];
+    let sources = vec![Source::open(&args.base, MUL_MAX_BITS)?, Source::open(&args.exponent, EXPONENT_BITS)?];
     let mut reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
     let format = Format::choose(args.format.format, args.output.as_deref());
     let output = Output::open(args.output.as_deref(), &[args.base.as_os_str(), args.exponent.as_os_str()])?;
@@ -158,7 +157,8 @@ fn power(session: &Session, base: Batch<'static>, exponent: u32) -> Result<Batch
     if exponent > 0 && bits == 1 {
         return Ok(base);
     }
-    if bits.checked_mul(exponent as usize).is_none_or(|bits| bits > MOST_BITS) {
+    // The last step of an odd exponent multiplies by the next power of the base, which is a factor, too.
+    if bits.checked_mul((exponent as usize).next_multiple_of(2)).is_none_or(|bits| bits > MOST_BITS) {
         return Err(PowerError::TooWide { bits, exponent }.into());
     }
     let Some(top) = exponent.checked_ilog2() else {
@@ -170,8 +170,15 @@ fn power(session: &Session, base: Batch<'static>, exponent: u32) -> Result<Batch
     let mut power = base.clone();
     for bit in (0..top).rev() {
         interrupt::check()?;
+        let is_odd = exponent >> bit & 1 == 1;
+        if is_odd && 2 * power.bits() > MUL_MAX_BITS {
+            // The square is too wide to be a factor.
+            let next = apply(Operation::Mul, &[&power, &base])?;
+            power = apply(Operation::Mul, &[&power, &next])?;
+            continue;
+        }
         power = apply(Operation::Sqr, &[&power])?;
-        if exponent >> bit & 1 == 1 {
+        if is_odd {
             power = apply(Operation::Mul, &[&power, &base])?;
         }
     }

@@ -5,7 +5,7 @@
 use std::{
     ffi::OsStr,
     fs::File,
-    io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _},
+    io::{self, BufRead as _, BufReader, Chain, Cursor, Read, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -87,10 +87,41 @@ pub(crate) fn open(name: &OsStr) -> io::Result<Input> {
             Input { plain, ..Input::new(file, Some(left)) }
         }
         None => Input::new(file, metadata.is_file().then_some(0)),
-        Some(Compression::Gzip) => Input::new(MultiGzDecoder::new(file), None),
-        Some(Compression::Zstd) => Input::new(Frames { source: Some(BufReader::new(file)), frame: None }, None),
+        Some(Compression::Gzip) => Input::new(MultiGzDecoder::new(beginning(file, "gzip", is_gzip)?), None),
+        Some(Compression::Zstd) => {
+            let source = BufReader::new(beginning(file, "Zstandard", is_zstd)?);
+            Input::new(Frames { source: Some(source), frame: None }, None)
+        }
         Some(Compression::Npz) => entry(file, array.as_deref())?,
     })
+}
+
+/// A file whose start was read, from its start on.
+type Whole = Chain<Cursor<Vec<u8>>, File>;
+
+/// The bytes that a file of a form begins with.
+type Start = [u8; 4];
+
+fn is_gzip(start: Start) -> bool {
+    start.starts_with(&[0x1F, 0x8B])
+}
+
+/// A frame, or one that is passed over.
+fn is_zstd(start: Start) -> bool {
+    matches!(start, [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18])
+}
+
+/// A file from its start on, if it begins as one of this form.
+fn beginning(file: File, form: &str, is_form: fn(Start) -> bool) -> io::Result<Whole> {
+    let mut start = Vec::new();
+    (&file).take(size_of::<Start>() as u64).read_to_end(&mut start)?;
+    if !start.as_slice().try_into().is_ok_and(is_form) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("not compressed by {form}, whatever its name says"),
+        ));
+    }
+    Ok(Cursor::new(start).chain(file))
 }
 
 /// An array of an `.npz` file: the one of this name, or the only one.
@@ -144,8 +175,8 @@ impl Read for Checked {
 /// Frames of `.zst`, one after the other.
 struct Frames {
     /// None while a frame is read.
-    source: Option<BufReader<File>>,
-    frame: Option<StreamingDecoder<BufReader<File>, FrameDecoder>>,
+    source: Option<BufReader<Whole>>,
+    frame: Option<StreamingDecoder<BufReader<Whole>, FrameDecoder>>,
 }
 
 impl Read for Frames {

@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 1 << 31;
 /// How much of a line a message shows.
 const HEAD_CHARS: usize = 40;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The numbers of lines as they stand in the file, without the spaces around them.
 #[derive(Debug, Default)]

@@ -124,6 +124,8 @@ pub(crate) struct TupleReader {
     singles: Vec<bool>,
     leading: usize,
     budget_bytes: usize,
+    /// What a lane takes at least to be computed with, however short its integers are.
+    lane_bytes: usize,
     lanes: u64,
     done: bool,
     /// Memory for rows.
@@ -147,12 +149,26 @@ impl TupleReader {
         {
             return Err(counts(a, lanes_a, b, lanes_b));
         }
-        Ok(Self { sources, singles: Vec::new(), leading: 0, budget_bytes, lanes: 0, done: false, pool: None })
+        Ok(Self {
+            sources,
+            singles: Vec::new(),
+            leading: 0,
+            budget_bytes,
+            lane_bytes: 0,
+            lanes: 0,
+            done: false,
+            pool: None,
+        })
     }
 
     /// Reads rows to memory of this pool from now on.
     pub(crate) fn set_pool(&mut self, pool: Arc<Pool>) {
         self.pool = Some(pool);
+    }
+
+    /// The operands will have so many bits each, however short their integers are. A chunk has fewer lanes then.
+    pub(crate) fn set_widths(&mut self, widths: &[usize]) {
+        self.lane_bytes = widths.iter().map(|bits| bits.div_ceil(8)).sum();
     }
 
     /// The names of the operands, for messages.
@@ -218,7 +234,8 @@ impl TupleReader {
                     self.done = !self.sources[i].push(raw)?;
                 }
             }
-            if count > 0 && text_bytes(tuple) + count * row_bytes >= self.budget_bytes {
+            let input_bytes = text_bytes(tuple) + count * row_bytes;
+            if count > 0 && input_bytes.max(count.saturating_mul(self.lane_bytes)) >= self.budget_bytes {
                 break;
             }
             count += 1;
@@ -228,7 +245,7 @@ impl TupleReader {
 
     /// Fills the arrays of a chunk up to this many lanes; without a number to as many as there is room for.
     fn fill_arrays(&mut self, tuple: &mut RawTuple, lanes: Option<usize>) -> Result<()> {
-        let room = self.budget_bytes.saturating_sub(tuple.bytes()) / tuple.row_bytes().max(1);
+        let room = self.budget_bytes.saturating_sub(tuple.bytes()) / tuple.row_bytes().max(self.lane_bytes).max(1);
         let room = room.max(usize::from(tuple.lanes() == 0));
         for (source, operand) in self.sources.iter_mut().zip(&mut tuple.operands) {
             if operand.is_text() {
@@ -267,6 +284,9 @@ impl TupleReader {
         self.leading = operands.iter().position(|operand| !operand.is_single).unwrap_or(0);
         operands[self.leading].is_single = false;
         self.singles = operands.iter().map(|operand| operand.is_single).collect();
+        // Results may be as wide as a single integer; a digit of a text has half a byte at most.
+        let single_bytes = operands.iter().filter(|operand| operand.is_single).map(|operand| operand.bytes() / 2);
+        self.lane_bytes = self.lane_bytes.max(single_bytes.sum());
         Ok(operands)
     }
 
@@ -348,6 +368,27 @@ mod tests {
                 }
                 assert_eq!(chunks(names, lanes, 1 << 20), 1);
             }
+        }
+    }
+
+    /// Short integers that will be wide, by a width that is asked for or beside a wide single one, come in chunks of few lanes.
+    #[test]
+    fn wide_lanes_are_few() {
+        let chunks = |sources: Vec<Source>, widths: &[usize]| {
+            let mut reader = TupleReader::new(sources, 1000).unwrap();
+            reader.set_widths(widths);
+            let mut lanes = Vec::new();
+            while let Some(tuple) = reader.next_chunk().unwrap() {
+                lanes.push(tuple.lanes());
+            }
+            lanes
+        };
+        for name in ["a", "a.npy"] {
+            assert_eq!(chunks(vec![source(name, 20)], &[]), [20], "{name}");
+            let are_few = |lanes: &[usize]| lanes.len() <= 6 && lanes.iter().all(|it| *it <= 6);
+            assert!(are_few(&chunks(vec![source(name, 20)], &[800, 800])), "{name}");
+            let wide = Source::of_bytes("b", &[b'1'; 400], true).unwrap();
+            assert!(are_few(&chunks(vec![source(name, 20), wide], &[])), "{name}");
         }
     }
 

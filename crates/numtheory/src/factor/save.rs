@@ -54,7 +54,10 @@ pub enum SaveLineError {
     /// Curves of other forms.
     #[error("ETYPE={0}: only curves in Montgomery's form, ETYPE=1, can be read")]
     CurveType(String),
-    /// The line was changed or cut off.
+    /// The line ends within a field.
+    #[error("there is neither CHECKSUM= nor a ';' at its end: it may be cut off")]
+    CutOff,
+    /// The line was changed.
     #[error("CHECKSUM={found} is wrong: the fields have {expected}; the line was changed")]
     Checksum {
         /// The checksum of the fields.
@@ -138,6 +141,7 @@ impl FromStr for SaveLine {
             Some(found) if found != line.checksum().into() => {
                 Err(SaveLineError::Checksum { expected: line.checksum(), found })
             }
+            None if !text.trim_end().ends_with(';') => Err(SaveLineError::CutOff),
             _ => Ok(line),
         }
     }

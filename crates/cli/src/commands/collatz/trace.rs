@@ -40,14 +40,17 @@ pub(super) fn run(args: &Trace) -> Result<()> {
             "even_steps": trace.even_steps, "glide": trace.glide, "highest": highest, "beyond_128_bits": trace.wide,
         }));
     }
+    let glide = match trace.glide {
+        0 => "none: the values are never below the start".into(),
+        glide => format!("{glide} steps until below the start"),
+    };
     console::print(&format!(
         "start    {}\ndelay    {} steps down to 1: {} odd (3n+1), {} even (n/2)\n\
-         glide    {} steps until below the start\nhighest  {highest}\n",
+         glide    {glide}\nhighest  {highest}\n",
         trace.start,
         trace.delay(),
         trace.odd_steps,
-        trace.even_steps,
-        trace.glide
+        trace.even_steps
     ))
 }
 

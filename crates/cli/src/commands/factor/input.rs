@@ -17,6 +17,7 @@ use crate::{
         error::{FileError, LineProblem},
         npy::{self, NpyProblem},
         source::{Raw, Source},
+        text::BYTE_ORDER_MARK,
     },
 };
 
@@ -25,7 +26,7 @@ const MOST_BITS: usize = 1 << 16;
 /// Bytes of an array that are read at a time.
 const CHUNK_BYTES: usize = 1 << 24;
 /// The longest file.
-const MOST_BYTES: u64 = 1 << 32;
+const MOST_BYTES: u64 = 1 << 30;
 
 /// The integers of a file, or of the expression that the name is.
 pub(super) fn integers(file: &OsStr) -> Result<Vec<BigUint>> {
@@ -78,14 +79,19 @@ fn integer(text: &str) -> Result<BigUint, expression::ExpressionError> {
 fn lines<T>(file: &OsStr, value: impl Fn(&str) -> Result<T, LineProblem>) -> Result<Vec<T>> {
     let name = if file == STDIN { "standard input".into() } else { file.to_string_lossy().into_owned() };
     let mut bytes = Vec::new();
-    let read = |reader: &mut dyn Read, bytes: &mut Vec<u8>| reader.take(MOST_BYTES).read_to_end(bytes);
+    let read = |reader: &mut dyn Read, bytes: &mut Vec<u8>| reader.take(MOST_BYTES + 1).read_to_end(bytes);
     let outcome = if file == STDIN {
         read(&mut io::stdin().lock(), &mut bytes)
     } else {
         compressed::open(file).and_then(|mut input| read(&mut input.reader, &mut bytes))
     };
+    let outcome = outcome.and_then(|count| match count as u64 {
+        0..=MOST_BYTES => Ok(()),
+        _ => Err(io::Error::other(format!("more than {MOST_BYTES} bytes"))),
+    });
     outcome.map_err(|source| Error::read(&name, source))?;
     let mut values = Vec::new();
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         let fault = |problem| FileError::Line { path: name.clone(), line: number, problem };
         let text = str::from_utf8(line).map_err(|_| fault(LineProblem::NotUtf8))?.trim();

@@ -216,7 +216,7 @@ fn run(
         (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one, told }),
     };
     let object_alone = args.summary.json && args.output.is_none();
-    let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
+    let output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
     let mut saves = Saves::open(args.save.as_deref(), false)?;
     let mut progress = Progress::new(Some(STEPS), "attempts", args.summary.quiet);
     progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
@@ -250,13 +250,9 @@ fn run(
     };
     drop(progress);
     let report = Report::new(op, &outcome.numbers, start.elapsed());
-    if let Some(output) = &mut output {
-        output.write_all(report.lines().as_bytes())?;
-    }
-    let on_stdout = output.as_ref().is_some_and(Output::is_stdout);
-    if let Some(output) = output {
-        output.finish()?;
-    }
+    let is_early = outcome.stopped || failed.is_err();
+    let found = outcome.numbers.iter().any(|it| it.divided || !it.primes.is_empty());
+    let on_stdout = deliver(output, &report.lines(), is_early && !found)?;
     console::summary(args.summary, on_stdout, &report.object(), &report.text())?;
     failed?;
     if outcome.stopped {
@@ -266,6 +262,18 @@ fn run(
         0 => Ok(()),
         count => Err(FactorError::Slips { count, attempts: report.attempts() }.into()),
     }
+}
+
+/// Writes the lines of a search, and says whether they went to standard output. `is_vain`: the search ended early and has found nothing; then a file stays
+/// as it was.
+fn deliver(output: Option<Output>, lines: &str, is_vain: bool) -> Result<bool> {
+    let Some(mut output) = output else { return Ok(false) };
+    let on_stdout = output.is_stdout();
+    if on_stdout || !is_vain {
+        output.write_all(lines.as_bytes())?;
+        output.finish()?;
+    }
+    Ok(on_stdout)
 }
 
 /// A watch that can be told to stop the work.

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     }
     let object_alone = args.summary.json && args.output.is_none();
     let inputs: Vec<&OsStr> = args.inputs.iter().chain(&args.expect).map(OsString::as_os_str).collect();
-    let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
+    let output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
     let mut progress = Progress::new(Some(super::STEPS), "attempts", args.summary.quiet);
     progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
     let depth = Depth { digits: args.digits, seed: args.seed.unwrap_or_else(any_seed) };
@@ -44,17 +44,12 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     let _closing = Closing::new();
     let known = factor_on(&engine, &numbers, depth, &progress)?;
     drop(progress);
-    if let Some(output) = &mut output {
-        let mut lines = String::new();
-        for number in &known.numbers {
-            let _ = writeln!(lines, "{}{}", product(number), comment(number));
-        }
-        output.write_all(lines.as_bytes())?;
+    let mut lines = String::new();
+    for number in &known.numbers {
+        let _ = writeln!(lines, "{}{}", product(number), comment(number));
     }
-    let on_stdout = output.as_ref().is_some_and(Output::is_stdout);
-    if let Some(output) = output {
-        output.finish()?;
-    }
+    let found = known.numbers.iter().any(|number| !number.primes.is_empty() || number.composites.len() > 1);
+    let on_stdout = super::deliver(output, &lines, known.stopped && !found)?;
     let seconds = start.elapsed().as_secs_f64();
     console::summary(args.summary, on_stdout, &object(&known.numbers, seconds), &text(&known.numbers, seconds))?;
     if known.stopped {
