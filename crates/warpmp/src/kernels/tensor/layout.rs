@@ -60,8 +60,9 @@ impl Layout {
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
         let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS && !is_cyclic;
-        // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With five and more, words are 0.5 to 2 % faster.
-        let has_entries = matches!(panels, 2..=4);
+        // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With six and more, words are 0.5 to 2 % faster;
+        // with five `ptxas` spills two registers for them.
+        let has_entries = matches!(panels, 2..=5);
         let layout =
             Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces, is_cyclic };
         Self { work: layout.end_of_operands(), ..layout }
