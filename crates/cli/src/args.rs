@@ -277,7 +277,7 @@ pub(crate) struct ManPages {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Go on with a campaign: curves of `ecm`, a Collatz verification, or a search for a discrete logarithm
+/// Go on with a campaign: curves, Collatz, or a discrete logarithm
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The directory says which campaign it has. A campaign goes on with other engines than it began with, too.

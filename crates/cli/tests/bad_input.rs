@@ -65,6 +65,18 @@ fn not_a_number() {
 }
 
 #[test]
+fn not_compressed() {
+    let dir = Dir::new();
+    for (name, form) in [("a.txt.gz", "gzip"), ("a.txt.zst", "Zstandard")] {
+        for content in ["", "1\n", "100\n200\n"] {
+            dir.write(name, content).write("b.txt", "1\n");
+            let words = format!("{name}: not compressed by {form}, whatever its name says");
+            refused(&dir, &format!("{name} b.txt"), 1, &[&words]);
+        }
+    }
+}
+
+#[test]
 fn neither_text_nor_an_array() {
     let dir = Dir::new();
     dir.write("b.txt", "1\n").write("utf16.txt", b"\xff\xfe7\0\n\0").write("program", b"\x7fELF\x02\0\n\n7\n\0\0");

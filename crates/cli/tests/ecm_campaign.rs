@@ -101,6 +101,20 @@ fn finds_are_kept() {
     assert!(dir.run(&["status", "camp"]).ok().contains("damaged: its SHA-256"), "{}", name.display());
 }
 
+/// A search that ends early without a find leaves the file of before.
+#[test]
+fn interrupted_without_a_find() {
+    let dir = Dir::new();
+    dir.write("before", "precious\n");
+    let args = ["ecm", HARD, "--b1", "2000", "--curves", "1000000", "--sigma", "3:17", "-o", "before", "-q"];
+    let child = dir.command(&args).spawn().unwrap();
+    wait_until(|| catches_interrupts(&child));
+    interrupt(&child);
+    finish(child).fails(130, &["interrupted"]);
+    assert_eq!(dir.text("before"), "precious\n");
+    assert_eq!(dir.names(), ["before"]);
+}
+
 #[test]
 fn interrupted() {
     let dir = Dir::new();

@@ -14,7 +14,7 @@ use super::{
 /// The most curves of a run.
 const MOST_CURVES: u64 = 1 << 40;
 
-/// Factor integers: trial division, P-1, P+1 and elliptic curves with rising bounds
+/// Factor integers by trial division, P-1, P+1 and elliptic curves
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. After # the line tells

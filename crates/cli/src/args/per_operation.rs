@@ -54,19 +54,19 @@ impl Options for Explain {
 }
 
 const FILES: &str = "\
-Input is text or .npy. Text: one integer a line, decimal or 0x hexadecimal, up to 16,777,216 bits, each as
-long as it likes; lines that start with # and blank lines at the end are skipped. A minus is taken where
-the operation has a use for it; a line - is a lane without a result, and stays one. .npy: little-endian
-uint32 or uint64, an element an integer, or in two dimensions a row an integer, least significant limb
+Input is text or .npy. Text: one integer a line, decimal or 0x hexadecimal, up to 16,777,216 bits, each as \
+long as it likes; lines that start with # and blank lines at the end are skipped. A minus is taken where \
+the operation has a use for it; a line - is a lane without a result, and stays one. .npy: little-endian \
+uint32 or uint64, an element an integer, or in two dimensions a row an integer, least significant limb \
 first; rows of int32 or int64 are two's complements. A file with a single integer serves every integer of the others.
 In place of a file there may be a number: 65537, 0xff, 2^127-1, (10^9+7)*3. A file of that name comes first.
 Files larger than memory are read, worked on and written in chunks.
 
-Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy
-has A's element type (that of the first .npy if A is text, uint32 if none is), and of results with signs
+Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy \
+has A's element type (that of the first .npy if A is text, uint32 if none is), and of results with signs \
 the signed type of that length: int32, int64.
 
-The summary goes to standard error. --json prints it as one object instead: on standard output if
+The summary goes to standard error. --json prints it as one object instead: on standard output if \
 the results go to -o, else on standard error. Its rates are end to end.";
 
 const EXAMPLES: &str = "

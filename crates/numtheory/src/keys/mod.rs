@@ -24,6 +24,7 @@ mod der;
 
 /// Bytes of a file that tell whether it has keys.
 const HEAD_BYTES: usize = 1 << 16;
+const BYTE_ORDER_MARK: char = '\u{feff}';
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DAMAGED: &str = "damaged";
@@ -43,17 +44,23 @@ pub struct Entry {
 pub fn is_known(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let text = String::from_utf8_lossy(head);
-    let has_line = text.lines().map(str::trim).any(|line| line.starts_with(BEGIN) || is_line(line));
-    has_line || der::modulus(bytes) != Err(DAMAGED)
+    has_keys(&text) || der::modulus(bytes) != Err(DAMAGED)
+}
+
+/// Has the text a line that begins a key?
+fn has_keys(text: &str) -> bool {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    text.lines().map(str::trim).any(|line| line.starts_with(BEGIN) || is_line(line))
 }
 
 /// All keys of a file called `name`.
 pub fn read(name: &str, bytes: &[u8]) -> Vec<Entry> {
     let text = String::from_utf8_lossy(bytes);
-    if !text.lines().any(|line| line.trim().starts_with(BEGIN) || is_line(line.trim())) {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+    if !has_keys(text) {
         return vec![Entry { label: name.into(), modulus: der::modulus(bytes) }];
     }
-    let mut entries = blocks(name, &text);
+    let mut entries = blocks(name, text);
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(modulus) = from_line(line.trim()) {
             entries.push(Entry { label: format!("{name}:{number}"), modulus });
@@ -68,7 +75,11 @@ fn blocks(name: &str, text: &str) -> Vec<Entry> {
     let mut has_private = false;
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {
-        let Some(label) = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix("-----")) else { continue };
+        let Some(label) = line.strip_prefix(BEGIN) else { continue };
+        let Some(label) = label.strip_suffix("-----") else {
+            found.push(Err(DAMAGED));
+            continue;
+        };
         // Headers have a colon.
         let body: String =
             lines.by_ref().take_while(|line| !line.starts_with(END)).filter(|line| !line.contains(':')).collect();
@@ -95,7 +106,9 @@ fn is_line(line: &str) -> bool {
 /// The modulus of a line; none if the line has no key.
 fn from_line(line: &str) -> Option<Result<BigUint, &'static str>> {
     if let Some(digits) = line.strip_prefix("Modulus=") {
-        return Some(BigUint::parse_bytes(digits.as_bytes(), 16).ok_or(OTHER));
+        // `openssl` writes words where a key is not RSA: "Wrong Algorithm type".
+        let reason = if digits.starts_with("Wrong") { OTHER } else { DAMAGED };
+        return Some(BigUint::parse_bytes(digits.as_bytes(), 16).ok_or(reason));
     }
     let (kind, data) = ssh_words(line)?;
     if kind != "ssh-rsa" {

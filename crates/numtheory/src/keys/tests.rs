@@ -78,3 +78,12 @@ fn a_private_key_alone_is_named() {
     let both = [private.as_bytes(), &example("certificate.pem")].concat();
     assert_eq!(read("k", &both), [entry("k", Ok(certified()))]);
 }
+
+#[test]
+fn damaged_keys_are_named() {
+    let reasons = |text: &str| read("k", text.as_bytes()).into_iter().map(|it| it.modulus).collect::<Vec<_>>();
+    assert_eq!(reasons("Modulus=0F\nModulus=XYZ\nModulus=\n"), [Ok(15_u32.into()), Err(DAMAGED), Err(DAMAGED)]);
+    assert_eq!(reasons("Modulus=Wrong Algorithm type\n"), [Err(OTHER)]);
+    assert_eq!(reasons("Modulus=0F\n-----BEGIN PUBLIC "), [Err(DAMAGED), Ok(15_u32.into())]);
+    assert_eq!(reasons("\u{feff}Modulus=0F\n"), [Ok(15_u32.into())]);
+}
