@@ -337,7 +337,11 @@ fn numbers_in_place_of_files() {
     on_cpu(&dir, "sqr 2^65536-1 --hex -q").ok();
     on_cpu(&dir, "gcd 2^65536 6").fails(1, &["2^65536:1: a number of 65537 bits"]);
     on_cpu(&dir, "sqr 2^^3").fails(1, &["2^^3: there is no such file, and it is no number: column 3: '^'"]);
-    on_cpu(&dir, "sqr 2-3").fails(1, &["no number: -1 is negative"]);
+    assert_eq!(on_cpu(&dir, "sqr 2-3").ok(), "1\n");
+    assert_eq!(on_cpu(&dir, "mul n 5-7").ok(), "-682\n-1122\n-14\n");
+    assert_eq!(on_cpu(&dir, "mul n (-2)^3+1").ok(), "-2387\n-3927\n-49\n");
+    assert_eq!(dir.run(&["mul", "--device", "cpu", "-q", "--", "-2^3+1", "2"]).ok(), "-14\n");
+    on_cpu(&dir, "pow-mod n 5-7 n").fails(1, &["operand e is negative"]);
     on_cpu(&dir, "sqr 7.txt").fails(1, &["7.txt: No such file"]);
     on_cpu(&dir, "sqr nine").fails(1, &["nine: No such file"]);
     dir.write("12", "5\n6\n");

@@ -1,7 +1,7 @@
 //! Numbers as people write them: `2^64-2^40`, `3*2^20+1`, `(2^101-1)/7432339208719`, `1_000_000`, `30!+1`, `97#-1`.
 //!
 //! ```text
-//! sum     = product { ("+" | "-") product }
+//! sum     = [ "-" ] product { ("+" | "-") product }
 //! product = power { ("*" | "/") power }
 //! power   = many [ "^" power ]
 //! many    = atom { "!" | "#" }
@@ -88,12 +88,21 @@ pub fn parse(text: &str) -> Result<u128, ExpressionError> {
 /// # Errors
 /// [`ExpressionError`], naming the column.
 pub fn integer(text: &str, most_bits: usize) -> Result<UBig, ExpressionError> {
+    let value = signed(text, most_bits)?;
+    UBig::try_from(value.clone()).map_err(|_| ExpressionError::Negative { value: value.to_string() })
+}
+
+/// The value of `text`. No intermediate result has more than `most_bits` bits.
+///
+/// # Errors
+/// [`ExpressionError`], naming the column.
+pub fn signed(text: &str, most_bits: usize) -> Result<IBig, ExpressionError> {
     let mut parser = Parser { characters: text.chars().collect(), at: 0, depth: 0, most_bits };
     let value = parser.sum()?;
     if parser.peek().is_some() {
         return Err(parser.unexpected("an operator or the end"));
     }
-    UBig::try_from(value.clone()).map_err(|_| ExpressionError::Negative { value: value.to_string() })
+    Ok(value)
 }
 
 fn bits(value: &IBig) -> usize {
@@ -110,7 +119,7 @@ struct Parser {
 
 impl Parser {
     fn sum(&mut self) -> Result<IBig, ExpressionError> {
-        let mut value = self.product()?;
+        let mut value = if self.accept('-') { -self.product()? } else { self.product()? };
         loop {
             if self.accept('+') {
                 value += self.product()?;
@@ -341,7 +350,8 @@ mod tests {
             ("2^", "column 3: the end where a number"),
             ("2^64-", "column 6: the end"),
             ("12a", "column 3: 'a' where an operator"),
-            ("-5", "column 1: '-' where a number"),
+            ("-5", "-5 is negative"),
+            ("2*-5", "column 3: '-' where a number"),
             ("(1+2", "column 5: the end where ')'"),
             ("2^(1-2)", "column 3: a negative exponent"),
             ("9^9^9", "column 5: a number of more than 4096 bits"),

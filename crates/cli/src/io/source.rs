@@ -6,7 +6,7 @@ use std::{
     mem,
 };
 
-use dashu_int::UBig;
+use dashu_int::IBig;
 use rayon::prelude::*;
 use warpmp::HostBuffer;
 use warpmp_collatz::expression;
@@ -170,13 +170,11 @@ impl Source {
     /// A source with one number, which the name itself is; none if the name is not meant as a number.
     fn of_number(name: &OsStr, limit: usize) -> Option<Result<Self>> {
         let text = name.to_str()?;
-        let magnitude = text.strip_prefix('-').unwrap_or(text);
-        let is_meant = magnitude.starts_with(|first: char| first.is_ascii_digit() || first == '(')
-            && magnitude.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() .".contains(it));
-        let value = is_meant.then(|| expression::integer(magnitude, 2 * limit))?;
-        let sign = &text[..text.len() - magnitude.len()];
-        let source = |value: UBig| {
-            let digits = format!("{sign}{value}").into_bytes();
+        let is_meant = text.trim_start_matches('-').starts_with(|first: char| first.is_ascii_digit() || first == '(')
+            && text.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() .".contains(it));
+        let value = is_meant.then(|| expression::signed(text, 2 * limit))?;
+        let source = |value: IBig| {
+            let digits = value.to_string().into_bytes();
             let total_bytes = Some(digits.len() as u64);
             let reader: Box<dyn Read + Send> = Box::new(io::Cursor::new(digits));
             let format = Encoding::Text { line: 0, blank: None };
