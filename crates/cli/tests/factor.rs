@@ -128,7 +128,8 @@ fn wrong_arguments() {
     dir.run(&["ecm", "15"]).fails(2, &["give --b1 B1, the bound of the first stage, or --digits D"]);
     dir.run(&["pm1", "15"]).fails(2, &["give --b1 B1"]);
     dir.run(&["ecm", "15", "--b1", "2"]).fails(2, &["B1 is 3 or more, not 2"]);
-    dir.run(&["ecm", "15", "--b1", "1e14"]).fails(2, &["at most 2^44"]);
+    dir.run(&["ecm", "15", "--b1", "1e11"]).fails(2, &["B1 is at most 2^34"]);
+    dir.run(&["ecm", "15", "--b1", "1e6", "--b2", "1e14"]).fails(2, &["B2 is at most 2^44"]);
     dir.run(&["ecm", "15", "--b1", "100", "--sigma", "3:4294967295", "--curves", "2"]).fails(2, &["1 to 2^32 - 1"]);
     dir.run(&["ecm", "15", "--b1", "1e"]).fails(2, &["'1e' is no bound"]);
     dir.run(&["ecm", "no-file", "--b1", "100"]).fails(1, &["no-file: there is no such file, and it is no number"]);

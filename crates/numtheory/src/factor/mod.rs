@@ -79,13 +79,18 @@ pub enum BoundsError {
     #[error("B1 is 3 or more, not {0}")]
     TooSmall(u64),
     /// See [`Bounds::MOST`].
-    #[error("B1 and B2 are at most 2^44, not {0}")]
+    #[error("B2 is at most 2^44, not {0}")]
     TooLarge(u64),
+    /// See [`Bounds::MOST_FIRST`].
+    #[error("B1 is at most 2^34, not {0}: the exponent of the first stage is held in memory")]
+    FirstTooLarge(u64),
 }
 
 impl Bounds {
-    /// The largest bound.
+    /// The largest bound of a second stage.
     pub const MOST: u64 = 1 << 44;
+    /// The largest bound of a first stage: its exponent has 1.44 bits for each unit, and the primes for it take twice as much memory.
+    pub const MOST_FIRST: u64 = 1 << 34;
 
     /// Bounds of the first and the second stage. A `b2` up to `b1` means no second stage.
     ///
@@ -95,8 +100,9 @@ impl Bounds {
         if b1 < 3 {
             return Err(BoundsError::TooSmall(b1));
         }
-        match b1.max(b2) {
-            large if large > Self::MOST => Err(BoundsError::TooLarge(large)),
+        match (b1, b2) {
+            (large, _) if large > Self::MOST_FIRST => Err(BoundsError::FirstTooLarge(large)),
+            (_, large) if large > Self::MOST => Err(BoundsError::TooLarge(large)),
             _ => Ok(Self { b1, b2: b2.max(b1) }),
         }
     }
