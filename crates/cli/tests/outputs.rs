@@ -150,7 +150,7 @@ fn names_as_long_as_a_directory_takes() {
         }
     }
     dir.run(&["sqr", "a", "--device", "cpu", "-q", "-o", &"n".repeat(256)]).fails(1, &["name too long"]);
-    dir.run(&["sqr", "a", "--device", "cpu", "-q", "-o", "folder/"]).fails(1, &["folder/ is a directory"]);
+    dir.run(&["sqr", "a", "--device", "cpu", "-q", "-o", "folder/"]).fails(1, &["folder/: there is no such directory"]);
 }
 
 #[test]

@@ -192,7 +192,10 @@ fn open_destination(name: &Path) -> io::Result<Destination> {
 /// The file to make for a name that leads to no file: the name itself, or the end of a chain of links.
 fn missing(name: &Path) -> io::Result<PathBuf> {
     if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
-        return Err(io::ErrorKind::IsADirectory.into());
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "there is no such directory, and a file needs a name without / at its end",
+        ));
     }
     let mut end = name.to_owned();
     for _ in 0..MOST_LINKS {
