@@ -41,6 +41,11 @@ impl Part {
         if number < of { Some(Self { number, of }) } else { None }
     }
 
+    /// The parts of a campaign that has so many, in their order.
+    pub fn each(of: u64) -> impl Iterator<Item = Self> {
+        (0..of).map(move |number| Self { number, of })
+    }
+
     /// Its share of all units.
     pub fn share(self) -> f64 {
         1.0 / self.of as f64
@@ -74,7 +79,7 @@ mod tests {
 
     #[test]
     fn parts_have_every_unit_once() {
-        let parts: Vec<Part> = (0..7).map(|number| Part::new(number, 7).expect("below")).collect();
+        let parts: Vec<Part> = Part::each(7).collect();
         assert!((0..100).all(|unit| parts.iter().filter(|part| part.has(unit)).count() == 1));
         assert!((0..100).all(|unit| Part::ALL.has(unit)));
     }

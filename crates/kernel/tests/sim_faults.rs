@@ -126,7 +126,7 @@ fn a_global_access_out_of_bounds() {
     passes(&store(4092), 1);
     assert!(matches!(fault(&store(4096), 1), FaultKind::GlobalOutOfBounds { bytes: 4, .. }));
     assert!(matches!(fault("mov.b64 %rd1, 0;\nld.global.u64 %rd2, [%rd1];", 1), FaultKind::GlobalOutOfBounds { .. }));
-    // A GPU ignores it.
+    // A GPU ignores such a prefetch.
     let prefetch = |offset: u32| format!("prefetch.global.L2 [%rd0+{offset:#X}];").replace("0X", "0x");
     passes(&prefetch(4092), 1);
     assert!(matches!(fault(&prefetch(4096), 1), FaultKind::GlobalOutOfBounds { bytes: 4, .. }));

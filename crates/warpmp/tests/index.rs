@@ -26,6 +26,7 @@ const FRONT_PAGE: &str = "src/operations.md";
 
 /// The operands of an operation's example.
 fn operands(operation: Operation) -> Vec<u32> {
+    // Nothing may remain.
     if operation == Operation::DivExact {
         return vec![234, 78];
     }

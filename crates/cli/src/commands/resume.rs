@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use warpmp_campaign::{Mode, Part};
 use warpmp_collatz::campaign::program;
 
-use super::{campaign::facts::quoted, collatz, ecdlp, factor};
+use super::{collatz, ecdlp, factor};
 use crate::{
     args::{Resume, Status},
     error::{Error, Result},
@@ -22,13 +21,6 @@ pub(crate) enum ResumeError {
     Broken { folder: String },
     #[error("--part: a search for a logarithm has no parts; every process draws its own starts")]
     NoParts,
-}
-
-/// The command that goes on with a campaign in the same way.
-pub(super) fn command(folder: &Path, mode: Mode) -> String {
-    let shared = if mode.is_shared { " --shared" } else { "" };
-    let part = if mode.part == Part::ALL { String::new() } else { format!(" --part {}", mode.part) };
-    format!("warpmp resume {}{shared}{part}", quoted(folder))
 }
 
 /// The kinds of campaigns.

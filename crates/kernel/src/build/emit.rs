@@ -202,7 +202,7 @@ pub trait Emit {
         self.instruction(Op::StSharedHalf, &[address.operand(), offset, value.operand()]);
     }
 
-    /// Asks for the line at `address + offset` bytes, which is in a buffer, in the second-level cache.
+    /// Asks the second-level cache to load the line of `address + offset` bytes. The address must be within a buffer.
     fn prefetch(&mut self, address: R64, offset: u32) {
         self.instruction(Op::Prefetch, &[address.operand(), Operand::Imm(u64::from(offset))]);
     }

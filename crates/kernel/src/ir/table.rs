@@ -356,7 +356,7 @@ AtomAdd(s: Space = Space::ATOMIC, w: Width) {
 RedAdd(s: Space = Space::ATOMIC, w: Width) {
     "red{s}.add.u{w}"; Addr(s.address()), src(w); memory(s); atomic_add(s, w)
 } {}
-/// Asks for the line of a global address in the second-level cache. Nothing waits for it.
+/// Asks the second-level cache to load the line of a global address. Nothing waits for it.
 Prefetch { "prefetch.global.L2"; Addr(B64); Async; prefetch() } {}
 /// Asynchronous copy, global to shared, of 4, 8 or 16 bytes.
 CpAsync(n: u8 = [4, 8, 16]) {

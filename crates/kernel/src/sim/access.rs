@@ -204,7 +204,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// `prefetch`: nothing moves in the simulator. Where a GPU ignores an address outside of all buffers, this is a fault. The loads that follow count the sectors.
+    /// `prefetch`: nothing moves, and no sector is counted. An address outside of all buffers is a fault here; a GPU ignores it.
     pub(super) fn prefetch(&mut self) -> Result<(), Cause> {
         let addresses = self.global_addresses(0, 4)?;
         let mut hint = 0;

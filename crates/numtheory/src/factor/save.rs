@@ -55,7 +55,9 @@ pub enum SaveLineError {
     #[error("ETYPE={0}: only curves in Montgomery's form, ETYPE=1, can be read")]
     CurveType(String),
     /// The line ends within a field.
-    #[error("there is neither CHECKSUM= nor a ';' at its end: it may be cut off")]
+    #[error(
+        "there is neither CHECKSUM= nor a ';' at its end: it may be cut off; a ';' at the end says that it is whole"
+    )]
     CutOff,
     /// The line was changed.
     #[error("CHECKSUM={found} is wrong: the fields have {expected}; the line was changed")]

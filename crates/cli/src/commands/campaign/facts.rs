@@ -7,7 +7,7 @@ use std::{
 
 use warpmp_campaign::{Campaign, Cell, Checksums, Contents, OpenUnit, Work, checksums};
 
-use super::time::utc;
+use super::{shell::quoted, time::utc};
 use crate::{
     error::{Result, plural},
     summary::{duration, scaled},
@@ -177,33 +177,5 @@ impl Facts {
             estimate.push(("if they go on", format!("{} to {}: {at_work}", wall(fast), wall(slow))));
         }
         estimate
-    }
-}
-
-/// A path for a POSIX shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+=:,@".contains(it);
-    // A path that begins with a dash is no option.
-    let text = if text.starts_with('-') { format!("./{text}") } else { text.into_owned() };
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_for_a_shell() {
-        for (path, text) in [
-            ("a/b-1.c", "a/b-1.c"),
-            ("", "''"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("-rf", "./-rf"),
-            ("$(x)`y`", "'$(x)`y`'"),
-        ] {
-            assert_eq!(quoted(Path::new(path)), text);
-        }
     }
 }

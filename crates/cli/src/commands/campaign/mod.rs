@@ -6,6 +6,7 @@
 //! chart    rates over time
 //! serve    the page for browsers of this machine
 //! shards   what each of several tasks should do
+//! shell    commands about a campaign
 //! sync     certificates of another directory
 //! time     dates
 //! ```
@@ -16,6 +17,7 @@ pub(crate) mod facts;
 mod page;
 mod serve;
 mod shards;
+pub(crate) mod shell;
 mod sync;
 pub(crate) mod time;
 

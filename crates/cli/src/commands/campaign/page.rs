@@ -5,7 +5,8 @@ use warpmp_campaign::{Cell, OpenUnit};
 
 use super::{
     chart,
-    facts::{Alarm, Fact, Facts, LISTED, Source, quoted},
+    facts::{Alarm, Fact, Facts, LISTED, Source},
+    shell::quoted,
     time::{now, utc},
 };
 use crate::{

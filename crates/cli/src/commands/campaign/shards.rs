@@ -8,9 +8,8 @@ use warpmp_collatz::campaign::Specification as Collatz;
 use warpmp_numtheory::factor::campaign::Specification as Curves;
 
 use super::{
-    super::resume::{self, Kind, kind},
-    args,
-    facts::quoted,
+    super::resume::{Kind, kind},
+    args, shell,
 };
 use crate::{console, error::Result};
 
@@ -39,7 +38,7 @@ pub(super) fn run(args: &args::Shards) -> Result<()> {
         Kind::Curves => parts::<Curves>(&args.folder, args.tasks)?,
         // Every process draws starts of its own.
         Kind::Logarithm => (0..args.tasks)
-            .map(|task| Shard { task, units: None, command: format!("warpmp resume {}", quoted(&args.folder)) })
+            .map(|task| Shard { task, units: None, command: shell::resume(&args.folder, Mode::ALONE) })
             .collect(),
     };
     let text: String = match args.task {
@@ -77,12 +76,11 @@ fn parts<W: Work>(folder: &Path, tasks: u64) -> Result<Vec<Shard>> {
             missing[(number % u128::from(tasks)) as usize] += 1;
         }
     }
-    let shard = |(task, missing): (u64, u128)| {
+    let shard = |((task, part), missing): ((u64, Part), u128)| {
         // Numbers below `units` that leave this remainder.
         let all = (units + u128::from(tasks) - 1 - u128::from(task)) / u128::from(tasks);
-        let part = Part::new(task, tasks)?;
-        let command = resume::command(folder, Mode { is_shared: true, part });
-        Some(Shard { task, units: Some([all, missing]), command })
+        let command = shell::resume(folder, Mode { is_shared: true, part });
+        Shard { task, units: Some([all, missing]), command }
     };
-    Ok((0..tasks).zip(missing).filter_map(shard).collect())
+    Ok((0..).zip(Part::each(tasks)).zip(missing).map(shard).collect())
 }

@@ -6,7 +6,10 @@ use warpmp_collatz::campaign::Sums;
 
 use super::{folder::look, range::starts, status::highest};
 use crate::{
-    commands::campaign::facts::{Facts, Span, quoted},
+    commands::campaign::{
+        facts::{Facts, Span},
+        shell::quoted,
+    },
     error::Result,
     summary::duration,
 };

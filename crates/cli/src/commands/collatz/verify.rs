@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     args::{DeviceArgs, SharingArgs, SummaryArgs},
-    commands::resume,
+    commands::campaign::shell,
     console,
     error::{Error, Result},
     progress::Progress,
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     let verified =
         work(args, &specification, opened.as_ref(), engines).map_err(|error| match (&args.output, error) {
             (Some(folder), Error::Interrupted) => {
-                CollatzFailure::Interrupted { resume: resume::command(folder, mode) }.into()
+                CollatzFailure::Interrupted { resume: shell::resume(folder, mode) }.into()
             }
             (_, error) => error,
         })?;

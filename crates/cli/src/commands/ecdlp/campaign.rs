@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::json;
+use warpmp_campaign::Mode;
 use warpmp_curves::{
     Problem,
     campaign::{self, Event, Opened, Outcome, Worker},
@@ -15,6 +16,7 @@ use warpmp_curves::{
 
 use super::{EcdlpError, args::Solve};
 use crate::{
+    commands::campaign::shell,
     console,
     error::Result,
     interrupt::{self, Closing},
@@ -50,10 +52,11 @@ pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
         .collect();
     let (outcome, end) = work(args, &opened, &workers)?;
     report(args, &opened, &workers, &outcome, begin.elapsed().as_secs_f64())?;
+    let resume = shell::resume(Path::new(folder), Mode::ALONE);
     match end {
         _ if outcome.found.is_some() => Ok(()),
-        End::TimeOver => Err(EcdlpError::TimeOver { folder: folder.into() }.into()),
-        End::Interrupted => Err(EcdlpError::Interrupted { folder: folder.into() }.into()),
+        End::TimeOver => Err(EcdlpError::TimeOver { resume }.into()),
+        End::Interrupted => Err(EcdlpError::Interrupted { resume }.into()),
     }
 }
 

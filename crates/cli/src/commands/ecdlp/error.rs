@@ -13,10 +13,10 @@ pub(crate) enum EcdlpError {
     Curve { curve: String, source: Box<LibraryError> },
     #[error("{folder}: no campaign; `warpmp ecdlp solve --curve … -o {folder}` begins one")]
     NoCampaign { folder: String },
-    #[error("no logarithm yet, the time is over; `warpmp resume {folder}` goes on")]
-    TimeOver { folder: String },
-    #[error("interrupted; `warpmp resume {folder}` goes on")]
-    Interrupted { folder: String },
+    #[error("no logarithm yet, the time is over; `{resume}` goes on")]
+    TimeOver { resume: String },
+    #[error("interrupted; `{resume}` goes on")]
+    Interrupted { resume: String },
     #[error("{folder}: the check found {count} fault{}", plural(*count as u64))]
     Wrong { folder: String, count: usize },
     #[error(transparent)]

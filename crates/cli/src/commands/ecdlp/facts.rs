@@ -7,7 +7,10 @@ use warpmp_curves::campaign::{Estimate, status};
 
 use super::{look, meetings_text, part, status::QUANTILES};
 use crate::{
-    commands::campaign::facts::{Alarm, Facts, MOST_CELLS, Span, quoted},
+    commands::campaign::{
+        facts::{Alarm, Facts, MOST_CELLS, Span},
+        shell::quoted,
+    },
     error::Result,
     summary::{duration, scaled},
 };

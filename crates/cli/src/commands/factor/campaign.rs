@@ -13,7 +13,7 @@ use warpmp_numtheory::factor::{
 use super::{FactorError, any_seed, digits_of, report};
 use crate::{
     args::{Ecm, SummaryArgs},
-    commands::{note_opened, resume},
+    commands::{campaign::shell, note_opened},
     console,
     error::{Error, Result, plural},
     interrupt::Closing,
@@ -112,14 +112,14 @@ fn work(
     specification: &Specification,
     summary: SummaryArgs,
 ) -> Result<()> {
-    let resume_command = || resume::command(folder, mode);
+    let resume = || shell::resume(folder, mode);
     if let ([(path, damage), ..], true) = (opened.damaged(), opened.is_shared()) {
         let (path, is_broken, damage) = (path.display().to_string(), damage.is_broken(), damage.to_string());
         return Err(FactorError::InTheWay { path, damage, is_broken }.into());
     }
     tell_opened(&opened, &aside, folder, specification, summary.quiet);
     let failed = |error| match error {
-        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { resume: resume_command() }.into(),
+        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { resume: resume() }.into(),
         error => Error::from(error),
     };
     let before = opened.status(&looking(summary.quiet)).map_err(failed)?;
@@ -152,7 +152,7 @@ fn work(
     match status.slips {
         0 => Ok(()),
         _ if status.known.is_complete() => Ok(()),
-        count => Err(FactorError::UnitSlips { count, resume: resume_command() }.into()),
+        count => Err(FactorError::UnitSlips { count, resume: resume() }.into()),
     }
 }
 

@@ -6,7 +6,10 @@ use warpmp_numtheory::factor::campaign::{Campaign, Status};
 
 use super::campaign::{expected, failed, level};
 use crate::{
-    commands::campaign::facts::{Alarm, Facts, Span, quoted},
+    commands::campaign::{
+        facts::{Alarm, Facts, Span},
+        shell::quoted,
+    },
     error::Result,
     summary::duration,
 };

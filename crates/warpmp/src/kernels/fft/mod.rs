@@ -7,7 +7,7 @@
 //! launch     `points / 16` threads a block, as many for each part that is transformed beside others, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
-//! registers  at most 168 for one part, or for parts beside each other (128 for a square to 65536 bits), 255 for parts one after the other
+//! registers  at most 168 for one part, or for parts beside each other, 128 for squares of these; 255 for parts one after the other
 //!
 //! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
@@ -188,8 +188,8 @@ impl Fft {
         })
     }
 
-    /// Asks for the factors of a later block in the second-level cache: of the block that takes this one's place if all multiprocessors have as many blocks as
-    /// they can. Few blocks with much shared memory hide no waiting for memory.
+    /// Asks the second-level cache to load the factors of a later block: the block that takes this one's place when all multiprocessors are full. A multiprocessor
+    /// has few blocks with so much shared memory, and few blocks hide no waiting for memory.
     fn prefetch(&self, b: &mut Builder, ports: &Ports, thread: R32) {
         let blocks = self.bounds().min_blocks.unwrap_or(1);
         let product = b.special(Special::Ctaid);
