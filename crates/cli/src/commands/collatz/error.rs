@@ -15,7 +15,7 @@ pub(crate) enum CollatzFailure {
     #[error("{folder}: {files} certificate{} not trusted, but in good order; `warpmp collatz verify -o {folder} --redo` moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
-    #[error("{folder}: {files} certificate{} not trusted, and in the way of other processes; `warpmp collatz verify -o {folder}{}`, run alone, moves {} aside",
+    #[error("{folder}: {files} certificate{} not trusted, and in the way of other processes; `warpmp collatz verify -o {folder}{}`, without --shared, moves {} aside",
             if *files == 1 { " is" } else { "s are" }, if *in_order { " --redo" } else { "" }, if *files == 1 { "it" } else { "them" })]
     InTheWay { folder: String, files: usize, in_order: bool },
     #[error("{path}: another process has certified the window with other figures; both are kept, and one of them is wrong: \
