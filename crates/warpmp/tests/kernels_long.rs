@@ -236,11 +236,15 @@ fn digits_at_their_edges() {
     divide(bits, &pairs);
 }
 
-/// Divisors of 384 to 1024 limbs: products modulo `Bⁿ − 1` or `Bⁿ + 1` tell what remains, in the last case also what a reciprocal lacks.
+/// Divisors of 384 to 1024 limbs: products modulo `Bⁿ − 1` or `Bⁿ + 1` tell what remains, in the last case also what a reciprocal lacks. Divisors of other
+/// lengths: products modulo `Bᴺ + 1` for the next power of two, if it is greater by eight limbs.
 #[test]
 fn remainders_modulo_neighbours_of_a_power() {
     let one = BigUint::from(1_u32);
-    for bits in [[24_576_usize, 12_288_usize], [28_672, 14_336], [32_768, 16_384], [65_536, 32_768], [98_304, 32_768]] {
+    let of_powers =
+        [[24_576_usize, 12_288_usize], [28_672, 14_336], [32_768, 16_384], [65_536, 32_768], [98_304, 32_768]];
+    let of_others = [[33_280, 16_640], [65_024, 32_512], [65_088, 32_544], [80_000, 40_000], [130_560, 65_280]];
+    for bits in of_powers.into_iter().chain(of_others) {
         let [random, other] = [1, 2].map(|seed| numbers(Pattern::Random, 2, bits[1], seed));
         let ones = (&one << bits[1]) - 1_u32;
         let top = &one << (bits[1] - 1);
@@ -477,6 +481,21 @@ fn montgomery() {
     check(Operation::ToMont, "products", &[bits; 2], &[2; 2], pattern);
     check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
     check(Operation::MontMul, "products", &[33_000; 3], &[2; 3], Pattern::Edge);
+}
+
+/// Moduli as long as a transform, a little shorter and longer, of odd numbers of limbs, and so long that products take four steps. A modulus a lane, then one for
+/// all lanes.
+#[test]
+fn montgomery_of_all_lengths() {
+    for bits in [16_416, 20_000, 32_736, 32_768, 32_769, 50_017, 65_505, 65_536, 65_537, 70_000] {
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge, Pattern::Random] {
+            check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
+            check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
+        }
+        check(Operation::MontMul, "products", &[bits; 3], &[2, 2, 1], Pattern::Edge);
+        check(Operation::FromMont, "products", &[bits; 2], &[3, 1], Pattern::Carry);
+        check(Operation::FromMont, "products", &[bits - 400, bits], &[3, 3], Pattern::Ones);
+    }
 }
 
 #[test]

@@ -72,13 +72,15 @@ impl Layout {
         asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
     }
 
-    /// The division of a product modulo `Bⁿ + 1` for so many limbs `n`, or of a product of at most `n` limbs, if there is one.
+    /// The division of a product modulo `Bⁿ + 1` for so many limbs `n`, also in the row of a whole product, or of a product of at most `n` limbs, if there is
+    /// one.
     pub(super) fn of_complex_doubles(shape: OperationShape, n: u32) -> Option<Self> {
         let [a, b, c] = limbs(shape);
         let real = Self::of_doubles(shape, None);
         let coefficients = Coefficients::Complex { has_top: c > n };
         let layout = Self { limbs: [a, b, c.min(n)], parts: 1, points: n, coefficients, ..real };
-        let fits = COMPLEX_POINTS.contains(&n) && a.max(b) <= n && c == (a + b).min(n + 1) && !layout.square;
+        let has_row = c == a + b || c == n + 1 && c < a + b;
+        let fits = COMPLEX_POINTS.contains(&n) && a.max(b) <= n && has_row && !layout.square;
         (fits && layout.is_exact()).then_some(layout)
     }
 

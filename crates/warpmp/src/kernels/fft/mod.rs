@@ -133,7 +133,8 @@ impl Fft {
 
     /// The product modulo `Bⁿ + 1` as [`modulo`](Self::modulo) has it, at the beginning of a row of the whole product. None: there is no kernel for that.
     pub fn wrapped(shape: OperationShape, n: u32) -> Option<Self> {
-        Some(Self { shape, layout: Layout::of_wrapped_doubles(shape, n)? })
+        let layout = Layout::of_wrapped_doubles(shape, n).or_else(|| Layout::of_complex_doubles(shape, n))?;
+        Some(Self { shape, layout })
     }
 
     /// The passes, in their order, with their errors.
@@ -149,6 +150,12 @@ impl Fft {
     /// Are the digits balanced? Then coefficients of products of numbers have signs.
     pub(super) const fn is_balanced(&self) -> bool {
         self.layout.is_balanced()
+    }
+
+    /// How many limbs tell what comes back in the product modulo `Bⁿ + 1` of two factors. Where the row has no limb above `n` of them, the highest one tells the
+    /// sign.
+    pub(super) const fn limbs_above(&self, [whole, row]: [u32; 2], n: u32) -> u32 {
+        whole - n + (self.is_balanced() && row <= n) as u32
     }
 
     /// The product of the norms of the factors, at most.

@@ -40,8 +40,8 @@
 //! all lanes.
 //!
 //! **Products modulo `B^n + 1`.** They take half as long as products of `n` by `n` limbs, and are enough for `e` and for `T`, which are small. See
-//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`. Long ones are modulo `B^N + 1` with `N ≥ n + 8`, as their lengths
-//! allow.
+//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`. Those of other lengths are modulo `B^N + 1` with
+//! `N ≥ n + 8`, as the lengths of transforms allow.
 //!
 //! bound: let `X_h ≥ B^2h/D_h − 8`, so `e ≤ 8·B^n`. In units of `X_n` the step's error before cutting is at most `64·B^(n−2h) ≤ 64/B²`; cutting `e` costs
 //! at most `2/B`, cutting `Y_h` at most `8/B²`, cutting `f` and the product less than 2. With a product modulo `B^n + 1`, `f` may be 4 too large, which

@@ -1,24 +1,28 @@
 //! Montgomery's arithmetic modulo long odd numbers by products.
 //!
 //! computes   `t / R mod m` for `t < m·R`, `R = 2^32n`, `n` limbs of `m`: `t = a·b`, `a²`, `a` or an operand; `a·R mod m`
-//! cost       in products of two numbers of `n` limbs: the inverse of `m` modulo `R` about 3, the reduction 2, `a·b` 1.
-//!            `a·R mod m` is a division
+//! cost       in products of two numbers of `n` limbs: `q` about 2, or 1 where all lanes have one modulus, `q·m` a half, `a·b` 1. `a·R mod m` is a division
 //!
-//! With `x = 1/m mod R` and `q = t·x mod R` the lower limbs of `t` and `q·m` are equal. So `t/R = ⌊t/R⌋ − ⌊q·m/R⌋` modulo `m`, between
+//! With `q = t/m mod R` the lower limbs of `t` and `q·m` are equal. So `t/R = ⌊t/R⌋ − ⌊q·m/R⌋` modulo `m`, between
 //! `−m` and `m`; where it is negative, `m` is added.
 //!
-//! **Inverse.** A few hundred limbs come from the rows of a reduction. If `m·x = 1 + B^k·t` modulo `B^2k`, then
-//! `x − B^k·(t·x mod B^k)` is the inverse modulo `B^2k`.
+//! **Inverse.** A few hundred limbs come from the rows of a reduction. If `x = 1/m` modulo `B^k` and `q = t/m` modulo `B^k`, then `t − m·q = B^k·r`, and
+//! `q + B^k·(r·x mod B^(n−k))` is `t/m` modulo `B^n`, `n ≤ 2k`. With `t = 1` and `q = x` it is the inverse. Where all lanes have one modulus, `q` is the lower half of
+//! `t` times the inverse modulo `R`. Else the inverse modulo `B^k`, `k` half of `n`, is enough.
 //!
-//! bound: every step is exact.
-//! source: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, sections 2.4.2 and 2.5.
+//! **Products modulo `B^N + 1`** take half as long. Their lower limbs are those of the product less a number `H`. Of `m·q` the lower `k` limbs are known, those of
+//! `t`: so the lower limbs of the difference `t − m·q + H` are `H`, and the carry out of them makes the upper ones right. Of the last product the lower `n` limbs are known: see `unwrap.rs`.
+//!
+//! bound: every step is exact. `0 ≤ H + e < B^k` for a constant `e`, which the difference has besides: so its lower limbs do not carry themselves.
+//! sources: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, sections 2.4.2 and 2.5; the quotient by half an inverse: A. Karp, P. Markstein, "High-precision division and square root", 1997.
+//! The products modulo `B^N + 1` are ours.
 
 use warpmp_launch::{Layout, Spec};
 
 use super::LIMBS;
 use super::division::divide;
 use super::doubling::Inverse;
-use super::line::{CarryIn, Line, Place, Word};
+use super::line::{CarryIn, Function, Line, Terms, Word};
 use super::low_inverse::LowInverse;
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
@@ -65,7 +69,8 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
         steps.line(Line::copy(residue.source().kept_where(valid), result));
         return steps.finish();
     }
-    let inverse = steps.shared(m.common, |steps| OfModulus::of(steps, m));
+    // Where all lanes have one modulus, its inverse is computed once.
+    let inverse = m.common.then(|| steps.shared(true, |steps| OfModulus::of(steps, m)));
     let t = if shape.operation == O::MontMul {
         steps.product(operands[0], operands[1])
     } else if shape.operation == O::MontSqr {
@@ -73,17 +78,26 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     } else {
         operands[0]
     };
-    let lower = steps.part(t.source(), n);
     let q = steps.reserve(n);
-    steps.multiply(lower, inverse, q);
-    let product = steps.product(q, m);
+    let lower = match inverse {
+        Some(inverse) => {
+            let lower = steps.part(t.source(), n);
+            steps.multiply(lower, inverse, q);
+            lower
+        }
+        None => {
+            let lower = if t.limbs < n { steps.part(t.source(), n) } else { t.section(0, n) };
+            divide_exactly(&mut steps, [lower, m], q);
+            lower
+        }
+    };
+    let product = steps.product_above([q, m], lower);
     let [difference, negative] = [n, 1].map(|limbs| steps.reserve(limbs));
-    let [upper, taken] = [t, product].map(|it| it.source().down(32 * n));
+    // Where the lane has a fault, all is zero from here on.
+    let [upper, taken] = [t, product].map(|it| it.source().down(32 * n).kept_where(valid));
     steps.line(Line { word: Some(Word::Borrow(negative)), ..Line::difference(upper, taken, difference.place(32 * n)) });
     let added = m.source().kept_where(negative.bit(0));
-    let residue = steps.reserve(n);
-    steps.line(Line::sum(difference.source(), added, CarryIn::Zero, residue.place(32 * n)));
-    steps.line(Line::copy(residue.source().kept_where(valid), result));
+    steps.line(Line::sum(difference.source(), added, CarryIn::Zero, result));
     steps.finish()
 }
 
@@ -115,13 +129,36 @@ impl Inverse for OfModulus {
 
 /// The inverse modulo `B^n` from the inverse modulo `B^k`.
 fn step(steps: &mut Steps, m: Number, known: Number, to: Number) {
-    let (n, k) = (m.limbs, known.limbs);
     let mark = steps.mark();
-    let product = steps.product(m, known);
-    let error = steps.part(product.source().down(32 * k), n - k);
-    let correction = steps.product(known, error);
-    steps.line(Line::copy(known.source(), to.place(32 * k)));
-    let upper = Place { row: to, from: k, bits: 32 * (n - k) };
-    steps.line(Line::difference(Source::constant(0), correction.source(), upper));
+    let one = Source::constant(1);
+    correct(steps, ([m, known], one), known, to);
     steps.release(mark);
+}
+
+/// `t/m` modulo `B^n`, by the inverse of `m` in half of the limbs.
+fn divide_exactly(steps: &mut Steps, [t, m]: [Number; 2], to: Number) {
+    let k = OfModulus::limbs_before(m.limbs);
+    let mark = steps.mark();
+    let inverse = OfModulus::of(steps, OfModulus::deciding(m, k));
+    let first = steps.lower_product(t.section(0, k), inverse, k).section(0, k);
+    correct(steps, ([m, inverse], t.source()), first, to);
+    steps.release(mark);
+}
+
+/// `t/m` modulo `B^n` from `x`, which is `t/m` modulo `B^k`, and the inverse of `m` modulo `B^k`.
+fn correct(steps: &mut Steps, ([m, inverse], t): ([Number; 2], Source), x: Number, to: Number) {
+    let (n, k) = (m.limbs, x.limbs);
+    let (product, excess) = steps.product_less(m, x);
+    let rest = steps.reserve_aligned(n);
+    // A carry leaves the lower limbs where that of `t − m·x + H` does: they are those of `H`.
+    let to_rest = rest.place(32 * n);
+    steps.line(if excess == 0 {
+        Line::difference(t, product.source(), to_rest)
+    } else {
+        let rows = [Some(product.source().turned()), Some(Source::constant(excess + 1)), None];
+        Line::terms(t, Terms { rows, multiple: None, words: None }, to_rest)
+    });
+    let upper = steps.lower_product(inverse.section(0, n - k), rest.section(k, n - k), n - k);
+    let upper = upper.section(0, n - k).source().up(32 * k);
+    steps.line(Line::of(x.source(), Function::Or(upper), to.place(32 * n)));
 }

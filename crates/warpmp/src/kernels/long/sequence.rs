@@ -38,6 +38,9 @@ const WRAPPED_LIMBS: [[RangeInclusive<u32>; 7]; 2] = [
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
 const LIMBS_ABOVE: u32 = 8;
 
+/// What comes back in a product modulo `Bᴺ + 1` is not less than minus this number: digits may have signs.
+const MOST_NEGATIVE: u32 = 1 << 29;
+
 /// A packed line that adds nothing may have so many times the limbs.
 const COPIED_LIMBS: u32 = 2;
 
@@ -387,6 +390,51 @@ impl Steps {
         Some(product.section(0, n + 1))
     }
 
+    /// `a·b` modulo `Bⁿ`, `n` limbs of `a`, less a number `H`: its limbs, and the number `e` by which `0 ≤ H + e < Bᵏ` for `k` limbs of `b`, at most as many as
+    /// of `a`. From the product modulo `Bᴺ + 1`, where that is faster; else `H` is 0.
+    pub(super) fn product_less(&mut self, a: Number, b: Number) -> (Number, u32) {
+        let n = a.limbs;
+        if n > self.most_of_block()
+            && let Some(product) = self.product_modulo(a, b)
+        {
+            return (product.section(0, n), MOST_NEGATIVE);
+        }
+        let points = self.points_of_modulus(a, b).filter(|_| n > TENSOR_LIMBS[0]);
+        let Some(points) = points else { return (self.lower_product(a, b, n).section(0, n), 0) };
+        let [a, b] = self.rows([a, b]);
+        let shapes = [a, b].map(|it| self.operand_shape(it));
+        let spec = Fft::modulo(shapes[0], shapes[1], points).expect("there is a division for these limbs");
+        self.count_product(n);
+        let product = self.reserve((n + b.limbs).min(points + 1));
+        self.push(Box::new(spec), [a, b, product]);
+        (product.section(0, n), 0)
+    }
+
+    /// `a·b`, if its lowest limbs are known, as many as the longer factor has or more.
+    pub(super) fn product_above(&mut self, [a, b]: [Number; 2], low: Number) -> Number {
+        let product = self.reserve(a.limbs + b.limbs);
+        match self.points_of_modulus(a, b).filter(|&n| n < product.limbs) {
+            Some(n) => {
+                let shape = self.product_shape([a, b], false, Extra::Nothing);
+                let transform = Fft::wrapped(shape, n).expect("there is a division for these limbs");
+                self.unwrap([a, b], Extra::Nothing, (transform, n), low, product);
+            }
+            None => self.multiply(a, b, product),
+        }
+        product
+    }
+
+    /// The limbs `n` of a product modulo `Bⁿ + 1` of these factors, not fewer than they have, that takes less than the product itself.
+    fn points_of_modulus(&self, a: Number, b: Number) -> Option<u32> {
+        let longest = a.limbs.max(b.limbs);
+        if longest < TENSOR_LIMBS[0] || longest > BLOCK_LIMBS {
+            return None;
+        }
+        let shape = self.product_shape([a, b], false, Extra::Nothing);
+        let usual = Fft::new(shape, &FftSettings::default());
+        complex_points(longest).filter(|&points| points < usual.digits())
+    }
+
     /// `a·b` modulo `Bᴺ + 1`: a signed number of `N + 1` limbs, in magnitude below `2²⁹·Bᴺ`. `N` is the number `n` of limbs of `a`, or greater by
     /// [`LIMBS_ABOVE`] or more. None: there is no kernel for that, or it would not be faster.
     pub(super) fn product_modulo(&mut self, a: Number, b: Number) -> Option<Number> {
@@ -406,8 +454,12 @@ impl Steps {
             let limbs = spec.result_limbs();
             (Box::new(spec), limbs)
         } else {
-            let points = complex_points(n).filter(|&points| points == n && b.limbs <= n)?;
-            (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), n + 1)
+            let points = self.points_of_modulus(a, b)?;
+            let wraps = points < n + b.limbs;
+            if b.limbs > points || !wraps || points != n && points < n + LIMBS_ABOVE {
+                return None;
+            }
+            (Box::new(Fft::modulo(shapes[0], shapes[1], points)?), points + 1)
         };
         let [first, second] = self.rows(factors);
         self.count_product(n);
@@ -438,12 +490,20 @@ impl Steps {
         if self.notes.is_empty() {
             self.notes = transform.notes();
         }
-        let is_signed = transform.is_balanced();
-        let above = a.limbs + b.limbs - n + u32::from(is_signed && product.limbs <= n);
         // The lower limbs of the factors are enough for those of the product.
+        let above = transform.limbs_above([a.limbs + b.limbs, product.limbs], n);
         let lower = above.max(LEAST_LIMBS).next_multiple_of(SECTOR_LIMBS);
         let [x, y] = if lower > a.limbs.min(b.limbs) { [a, b] } else { [a, b].map(|it| it.section(0, lower)) };
         let low = self.lower_product(x, y, lower);
+        self.unwrap([a, b], extra, (transform, n), low, product);
+        self.release(mark);
+    }
+
+    /// `a·b` to a row by its transform modulo `Bⁿ + 1` and by its lower limbs.
+    fn unwrap(&mut self, [a, b]: [Number; 2], extra: Extra, (transform, n): (Fft, u32), low: Number, product: Number) {
+        let is_square = a == b && !self.operand_shape(a).common;
+        let is_signed = transform.is_balanced();
+        let above = transform.limbs_above([a.limbs + b.limbs, product.limbs], n);
         let longest = a.limbs.max(b.limbs);
         self.count_product(longest);
         self.has_long_blocks |= longest > BLOCK_LIMBS;
@@ -457,7 +517,6 @@ impl Steps {
         let unwrap = Unwrap { low, result: product, modulus: n, above, is_signed, of_complements, addend };
         let rows = unwrap.rows();
         self.push(Box::new(unwrap), rows);
-        self.release(mark);
     }
 
     /// The limbs of the longest factor of a product that a block has.
