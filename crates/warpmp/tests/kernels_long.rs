@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{Abilities, OperationShape, Settings};
-use warpmp::operation::Group;
+use warpmp::operation::{Group, Status};
 use warpmp::tuning::{self, Row, Table};
 use warpmp::{Operation, Plan, Shape};
 use warpmp_kernel::sim::Counters;
@@ -505,6 +505,48 @@ fn sums_modulo_long_numbers() {
             check(operation, "long-mod", &vec![70_000; operation.arity()], &vec![5; operation.arity()], pattern);
         }
     }
+}
+
+/// Operands whose highest limbs are those of the modulus: whole rows tell whether they are below it.
+#[test]
+fn operands_near_the_modulus() {
+    let bits = 70_000;
+    let one = BigUint::from(1_u32);
+    let m = &numbers(Pattern::Random, 1, bits, 3)[0] | (&one << (bits - 1)) | &one;
+    let middle = &one << (bits / 2);
+    let values = [&m - 1_u32, m.clone(), &m + 1_u32, &m - &middle, &m + &middle, BigUint::ZERO, &m >> 1];
+    let zeros = vec![BigUint::ZERO; values.len()];
+    for (operation, name) in [(Operation::SubMod, "long-mod"), (Operation::MontMul, "products")] {
+        for operands in [[&values, &zeros[..]], [&zeros, &values]] {
+            let shapes = [Shape::new(values.len(), bits), Shape::new(values.len(), bits), Shape::new(1, bits)];
+            let shape = OperationShape::new(operation, &shapes).unwrap();
+            let spec = algorithm(operation, name).spec(shape, &Settings::default(), Abilities::of(80)).unwrap();
+            let rows = [operands[0], operands[1], std::slice::from_ref(&m)];
+            let rows: Vec<_> = shape.operands().iter().copied().zip(rows).collect();
+            let outcome = run(&*spec, &rows, &[2188], values.len());
+            for (lane, value) in values.iter().enumerate() {
+                let fault = if *value < m { Status::Fine } else { Status::NotReduced };
+                assert_eq!(outcome.statuses[lane], fault.code(), "{operation}, lane {lane}");
+                let expected = match operation {
+                    _ if *value >= m || operation == Operation::MontMul => BigUint::ZERO,
+                    _ if operands[1][lane] == BigUint::ZERO => value.clone(),
+                    _ => &m - value,
+                };
+                assert!(outcome.results[0][lane] == expected, "{operation}, lane {lane}");
+            }
+        }
+    }
+}
+
+/// A sum reads two operands, then itself and the modulus, and itself once more where it is less. Numbers that differ in their highest limbs are not compared
+/// whole.
+#[test]
+fn sums_modulo_long_numbers_move_each_row_once() {
+    let bits = 131_072;
+    let counters = check(Operation::AddMod, "long-mod", &[bits; 3], &[1; 3], Pattern::Random);
+    let row = bits as u64 / 256;
+    let found = [counters.load_sectors(), counters.store_sectors()];
+    assert!(found[0] < 6 * row && found[1] < 2 * row + row / 2, "{found:?}");
 }
 
 /// The plan takes these operations by itself, and tells their steps and their memory. No launch touches a lane too much.

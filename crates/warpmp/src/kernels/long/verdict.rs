@@ -1,6 +1,9 @@
 //! The faults of the operands of modular arithmetic on long numbers.
+//!
+//! The highest limbs of two numbers mostly tell which one is greater. Where they are equal in a lane, lines compare whole rows in all lanes of
+//! the launch.
 
-use warpmp_kernel::build::{Builder, Emit, Glue};
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 use warpmp_launch::{Entry, Geometry, Spec, Stage};
 
@@ -30,23 +33,105 @@ impl Checks<'_> {
         let [facts, unused] = [FACTS, 1].map(|limbs| steps.reserve(limbs));
         let length = Length { divisor: m.limbs, common: m.common, limbs: m.limbs, even: false, most: None };
         steps.push(Box::new(length), [m, facts, unused]);
-        let mut words = vec![facts, m];
-        for operand in self.operands {
-            let below = steps.reserve(1);
-            let upper = operand.source().down(if self.is_double { 32 * m.limbs } else { 0 });
-            steps.line(Line {
-                limbs: operand.limbs.max(m.limbs),
-                result: None,
-                word: Some(Word::Borrow(below)),
-                ..Line::difference(upper, m.source(), below.place(32))
-            });
-            words.push(below);
-        }
+        let undecided = steps.cleared_word();
+        let belows: Vec<Number> = self.operands.iter().map(|_| steps.reserve(1)).collect();
+        let from = if self.is_double { m.limbs } else { 0 };
+        let order = Order { operands: self.operands.to_vec(), from, modulus: m };
+        let rows = self.operands.iter().copied().chain([m]).chain(belows.iter().copied()).chain([undecided]);
+        steps.push(Box::new(order), rows);
+        steps.only_where(undecided, |steps| {
+            for (operand, &below) in self.operands.iter().zip(&belows) {
+                steps.line(Line {
+                    limbs: operand.limbs.max(m.limbs),
+                    result: None,
+                    word: Some(Word::Borrow(below)),
+                    ..Line::difference(operand.source().down(32 * from), m.source(), below.place(32))
+                });
+            }
+        });
+        let words: Vec<Number> = [facts, m].into_iter().chain(belows).collect();
         let rows: Vec<(u32, bool)> = words.iter().map(|it| (it.limbs, it.common)).collect();
         let status = steps.result(1).row;
         steps.push(Box::new(Verdict { rows, is_odd: self.is_odd }), words.into_iter().chain([verdict, status]));
         steps.release(mark);
         verdict.bit(0)
+    }
+}
+
+/// Warps of a block that compares highest limbs.
+const WARPS: u32 = 4;
+
+/// Is each operand less than the modulus, by the highest 32 limbs? Parameters of its launch: the operands, the modulus, for each operand a word that becomes 1 where it
+/// is less, else 0; then the word for all lanes that becomes 1 where these limbs are equal in a lane.
+#[derive(Clone, Debug)]
+struct Order {
+    operands: Vec<Number>,
+    /// Limbs of the operands that do not count, below.
+    from: u32,
+    modulus: Number,
+}
+
+impl Order {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let count = self.operands.len();
+        let names = [&["a", "b"][..count], &["m"], &["below_a", "below_b"][..count], &["undecided"]].concat();
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &names, false);
+        b.bounds(Bounds { max_threads: Some(32 * WARPS), ..Bounds::default() });
+        b.section("order");
+        let block = b.special(Special::Ctaid);
+        let thread = b.special(Special::Tid);
+        let warp = b.shr(thread, 5);
+        let lane = b.mad_lo(block, WARPS, warp);
+        let outside = b.compare(Cmp::Ge, lane, ports.lanes);
+        b.return_if(outside);
+        let member = b.special(Special::Lane);
+        let first = b.compare(Cmp::Eq, member, 0);
+        for (i, &operand) in self.operands.iter().enumerate() {
+            let row = operand.row(&mut b, ports.addresses[i], lane);
+            let modulus = self.modulus.row(&mut b, ports.addresses[count], lane);
+            let limbs = operand.limbs.saturating_sub(self.from).max(self.modulus.limbs);
+            let highest = limbs.saturating_sub(32);
+            let x = highest_limb(&mut b, member, row, [self.from + highest, operand.limbs]);
+            let y = highest_limb(&mut b, member, modulus, [highest, self.modulus.limbs]);
+            let [is_less, is_greater] = [[x, y], [y, x]].map(|[x, y]| b.compare(Cmp::Lt, x, y));
+            // The highest limbs that differ have the highest bit of the two masks.
+            let [less, greater] = [is_less, is_greater].map(|it| b.ballot(it));
+            let is_below = b.compare(Cmp::Gt, less, greater);
+            let below = b.select(1, 0, is_below);
+            let to = b.mad_wide(lane, 4, ports.addresses[count + 1 + i]);
+            b.guarded(first, true, |g| g.store_global(Space::Global, &[below], to, 0));
+            let is_equal = b.compare(Cmp::Eq, less, greater);
+            let tells = b.and_pred(first, is_equal);
+            let one = b.copy(1);
+            b.guarded(tells, true, |g| g.store_global(Space::Global, &[one], ports.addresses[2 * count + 1], 0));
+        }
+        b.finish()
+    }
+}
+
+/// The limb of a thread, from limb `start` of the row on, or zero from limb `end` on.
+fn highest_limb(b: &mut Builder, member: R32, row: R64, [start, end]: [u32; 2]) -> R32 {
+    let from = b.mad_wide(member, 4, row);
+    if start + 32 <= end {
+        return b.load_global(Space::Global, Vector::V1, from, 4 * start)[0];
+    }
+    let limb = b.copy(0);
+    if start < end {
+        let inside = b.compare(Cmp::Lt, member, end - start);
+        b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], from, 4 * start));
+    }
+    limb
+}
+
+impl Spec for Order {
+    fn name(&self) -> String {
+        let rows = self.operands.iter().chain([&self.modulus]);
+        let rows = rows.map(|it| format!("_{}{}", it.limbs, if it.common { "c" } else { "" }));
+        format!("order{}_from_{}", rows.collect::<String>(), self.from)
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(Geometry::new(32 * WARPS, WARPS), |entry| self.kernel(entry))]
     }
 }
 
