@@ -22,11 +22,12 @@ use warpmp_launch::{Layout, Spec};
 use super::LIMBS;
 use super::division::divide;
 use super::doubling::Inverse;
-use super::line::{CarryIn, Function, Line, Terms, Word};
+use super::line::{CarryIn, Function, Line, MOST_PACKED_LIMBS, Terms, Word};
 use super::low_inverse::LowInverse;
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use super::verdict::Checks;
+use crate::kernels::fft::MOST_LIMBS;
 use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::Operation;
 
@@ -34,26 +35,37 @@ use crate::operation::Operation;
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "products",
     summary: "Montgomery's reduction by products by transforms, the inverse of the modulus by Newton's iteration",
-    accepts: "Montgomery's operations for moduli of 16385 to 16777216 bits, on a GPU from sm_80 on",
+    accepts: "Montgomery's operations for moduli of 4097 to 16777216 bits, `to_mont` from 16385 bits on; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
-/// The longest number that rows of a reduction invert, in limbs.
-const SHORT_LIMBS: u32 = 258;
+/// The limbs of the shortest modulus.
+const FROM_LIMBS: u32 = 129;
+
+/// The longest number that rows of a reduction invert, in limbs, and the same where several lanes share a warp.
+const SHORT_LIMBS: u32 = 130;
+const SHORT_LIMBS_OF_TILES: u32 = 66;
+
+/// The longest modulus whose lines are packed, in limbs.
+const TILE_LIMBS: u32 = 512;
 
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
     let operands = shape.operands();
     let modulus = operands[operands.len() - 1].limbs();
-    matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont | O::ToMont) && LIMBS.contains(&modulus)
+    let is_reduction = matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont);
+    is_reduction && (FROM_LIMBS..=MOST_LIMBS).contains(&modulus)
+        || shape.operation == O::ToMont && LIMBS.contains(&modulus)
 }
 
 fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     use Operation as O;
-    let mut steps = Steps::new(shape, settings);
+    let steps = Steps::new(shape, settings);
     let count = shape.operands().len();
+    let is_short = steps.operand(count - 1).limbs <= TILE_LIMBS;
+    let mut steps = if is_short { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
     let m = steps.operand(count - 1);
     let n = m.limbs;
     let operands: Vec<Number> = (0..count - 1).map(|i| steps.operand(i)).collect();
@@ -105,8 +117,8 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
 struct OfModulus;
 
 impl Inverse for OfModulus {
-    fn short_limbs(_: &Steps) -> u32 {
-        SHORT_LIMBS
+    fn short_limbs(steps: &Steps) -> u32 {
+        if steps.is_tiled() { SHORT_LIMBS_OF_TILES } else { SHORT_LIMBS }
     }
 
     fn limbs_before(limbs: u32) -> u32 {

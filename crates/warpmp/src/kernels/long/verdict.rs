@@ -5,7 +5,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Entry, Geometry, Spec, Stage};
+use warpmp_launch::{Entry, Geometry, Spec, Stage, thread_number};
 
 use super::length::{FACTS, Length};
 use super::line::{Line, Word};
@@ -58,7 +58,7 @@ impl Checks<'_> {
     }
 }
 
-/// Warps of a block that compares highest limbs.
+/// Warps of a block: a warp a lane where highest limbs are compared, a thread a lane for the status.
 const WARPS: u32 = 4;
 
 /// Is each operand less than the modulus, by the highest 32 limbs? Parameters of its launch: the operands, the modulus, for each operand a word that becomes 1 where it
@@ -150,12 +150,11 @@ impl Verdict {
         let names = ["facts", "m", "a", "b"];
         let names = [&names[..self.rows.len()], &["verdict", "status"]].concat();
         let (mut b, ports) = entry.open(&self.name(), Glue::None, &names, false);
-        b.bounds(Bounds { max_threads: Some(32), ..Bounds::default() });
+        b.bounds(Bounds { max_threads: Some(32 * WARPS), ..Bounds::default() });
         b.section("verdict");
-        let lane = b.special(Special::Ctaid);
-        let thread = b.special(Special::Tid);
-        let other = b.compare(Cmp::Ne, thread, 0);
-        b.return_if(other);
+        let lane = thread_number(&mut b, 32 * WARPS);
+        let outside = b.compare(Cmp::Ge, lane, ports.lanes);
+        b.return_if(outside);
         let mut rows = Vec::new();
         for (&(limbs, common), &address) in self.rows.iter().zip(&ports.addresses) {
             rows.push(if common { address } else { b.mad_wide(lane, 4 * limbs, address) });
@@ -194,6 +193,6 @@ impl Spec for Verdict {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(Geometry::new(32, 1), |entry| self.kernel(entry))]
+        vec![Stage::new(Geometry::of_threads(WARPS), |entry| self.kernel(entry))]
     }
 }
