@@ -319,7 +319,7 @@ fn gpu_divides_by_products() {
     if session.device().unwrap().info().capability < 80 {
         return;
     }
-    for bits in [8224, 12_288, 16_384, 20_001, 32_768, 40_000] {
+    for bits in [8224, 12_288, 16_384, 20_001, 32_768, 40_000, 50_016] {
         for operation in [Operation::DivRem, Operation::MulMod] {
             operation_conforms_by(&session, operation, "newton", bits, 40);
         }
@@ -418,6 +418,19 @@ fn common_numbers_conform(session: &Session, sizes: &[usize], lanes: usize) {
 fn simulator_computes_residues_on_tensor_cores() {
     tensor_residues_conform(&sim(), &[1], &[], 2);
     common_residues_conform(&sim(), &[1024, 1280], 500);
+}
+
+#[test]
+fn gpu_reduces_by_products() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    for bits in [4128, 8192, 12_300, 16_384, 20_001, 32_768, 50_016, 65_536, 70_000] {
+        for operation in [Operation::MontMul, Operation::FromMont] {
+            operation_conforms_by(&session, operation, "products", bits, 40);
+        }
+    }
 }
 
 #[test]
