@@ -487,7 +487,8 @@ fn montgomery() {
 /// all lanes.
 #[test]
 fn montgomery_of_all_lengths() {
-    for bits in [4097, 6144, 7000, 8192, 12_300, 16_384, 16_416, 20_000, 32_736, 32_768, 50_017, 65_536, 65_537, 70_000] {
+    for bits in [4097, 6144, 7000, 8192, 12_300, 16_384, 16_416, 20_000, 32_736, 32_768, 50_017, 65_536, 65_537, 70_000]
+    {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge] {
             check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
             check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);

@@ -90,19 +90,13 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     } else {
         operands[0]
     };
+    let lower = if t.limbs < n { steps.part(t.source(), n) } else { t.section(0, n) };
     let q = steps.reserve(n);
-    let lower = match inverse {
-        Some(inverse) => {
-            let lower = steps.part(t.source(), n);
-            steps.multiply(lower, inverse, q);
-            lower
-        }
-        None => {
-            let lower = if t.limbs < n { steps.part(t.source(), n) } else { t.section(0, n) };
-            divide_exactly(&mut steps, [lower, m], q);
-            lower
-        }
-    };
+    if let Some(inverse) = inverse {
+        steps.multiply(lower, inverse, q);
+    } else {
+        divide_exactly(&mut steps, [lower, m], q);
+    }
     let product = steps.product_above([q, m], lower);
     let [difference, negative] = [n, 1].map(|limbs| steps.reserve(limbs));
     // Where the lane has a fault, all is zero from here on.
