@@ -52,10 +52,20 @@ fn powers_with_all_bits() {
     on_cpu(&dir, "pow b 13 -o p.npy").ok();
     assert_eq!(read_npy(&dir.read("p.npy")).1, powers);
     on_cpu(&dir, "pow 2^1000 40000")
-        .fails(1, &["a base of 1001 bits to the power 40000 would have more than 33554432 bits"]);
+        .fails(1, &["a base of 1001 bits to the power 40000 takes a factor of more than 16777216 bits"]);
     // The square before the last step would be too wide to be a factor.
     on_cpu(&dir, "pow 2 10000001 -o wide.npy").ok();
     assert_eq!(read_npy(&dir.read("wide.npy")).1, [BigUint::from(1_u8) << 10_000_001]);
+    // A power has fewer bits than the base's bits times the exponent.
+    on_cpu(&dir, "pow 2 16777217 -o wide.npy").ok();
+    assert_eq!(read_npy(&dir.read("wide.npy")).1, [BigUint::from(1_u8) << 16_777_217]);
+    on_cpu(&dir, "pow 2^8388608 3 -o wide.npy")
+        .fails(1, &["a base of 8388609 bits to the power 3 takes a factor of more"]);
+    // Powers that are much longer than a chunk of bases come in turns.
+    let short = mixed(300, 8, 5);
+    dir.write("s", lines(&short));
+    let powers: Vec<BigUint> = short.iter().map(|base| base.pow(999)).collect();
+    assert_eq!(on_cpu(&dir, "pow s 999 --chunk-bytes 2000").ok(), lines(&powers));
     on_cpu(&dir, "pow 2 a").fails(1, &["a:4: a number of 65 bits; at most 32 are supported"]);
     dir.write("e", "1\n-3\n");
     on_cpu(&dir, "pow 2 e").fails(1, &["e:2: a negative exponent"]);

@@ -35,7 +35,7 @@ const EXPONENT_BITS: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PowerError {
     #[error(
-        "a base of {bits} bits to the power {exponent} would have more than {MOST_BITS} bits; `pow-mod` has powers modulo a number"
+        "a base of {bits} bits to the power {exponent} takes a factor of more than {MUL_MAX_BITS} bits; `pow-mod` has powers modulo a number"
     )]
     TooWide { bits: usize, exponent: u32 },
     #[error("lane {lane}: the engine's power {found} is wrong, expected {expected}")]
@@ -103,12 +103,14 @@ pub(crate) fn run(args: &Power) -> Result<()> {
             Ok(Lane { base, is_negative, exponent: exponent[0], is_missing })
         };
         let lanes = (0..operands.lanes).map(lane).collect::<Result<Vec<_>>>()?;
-        let powers = powers(&session, &lanes)?;
-        checked += check(&lanes, &powers, args.check, cost.lanes)?;
-        write(&mut sink, &lanes, &powers)?;
-        cost.lanes += lanes.len() as u64;
+        for lanes in turns(&lanes, args.chunk.chunk_bytes) {
+            let powers = powers(&session, lanes)?;
+            checked += check(lanes, &powers, args.check, cost.lanes)?;
+            write(&mut sink, lanes, &powers)?;
+            cost.lanes += lanes.len() as u64;
+            progress.update(tuple.consumed_bytes, cost.lanes);
+        }
         cost.bits = lanes.iter().map(|lane| numbers::bit_length(lane.base) as u64).fold(cost.bits, u64::max);
-        progress.update(tuple.consumed_bytes, cost.lanes);
         let origins = tuple.into_origins(&names);
         for (number, _) in lanes.iter().enumerate().filter(|(_, lane)| lane.is_missing) {
             cost.lost.add(Lost::NO_OPERAND, || origins.place(number));
@@ -123,6 +125,24 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     let (lanes, bits, rate) = (cost.lanes, cost.bits, cost.rate("powers"));
     let text = format!("{lanes} power{} of at most {bits} bits, {checked} checked; {rate}", plural(lanes));
     console::summary(args.summary, on_stdout, &cost, &text)
+}
+
+/// The lanes in turns whose powers have about as many bytes as a chunk, or of one lane: powers may be much longer than their bases.
+fn turns<'l, 'n>(lanes: &'l [Lane<'n>], bytes: usize) -> impl Iterator<Item = &'l [Lane<'n>]> {
+    let mut rest = lanes;
+    std::iter::from_fn(move || {
+        let mut room = bytes as u64;
+        let fits = |lane: &&Lane<'_>| {
+            let needed = numbers::bit_length(lane.base) as u64 * u64::from(lane.exponent) / 8;
+            let fits = needed <= room;
+            room = room.saturating_sub(needed);
+            fits
+        };
+        let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let turn;
+        (turn, rest) = rest.split_at(count);
+        (!turn.is_empty()).then_some(turn)
+    })
 }
 
 /// The magnitudes of all powers: lanes of the same exponent and of like widths together.
@@ -157,15 +177,18 @@ fn power(session: &Session, base: Batch<'static>, exponent: u32) -> Result<Batch
     if exponent > 0 && bits == 1 {
         return Ok(base);
     }
-    // The last step of an odd exponent multiplies by the next power of the base, which is a factor, too.
-    if bits.checked_mul((exponent as usize).next_multiple_of(2)).is_none_or(|bits| bits > MOST_BITS) {
-        return Err(PowerError::TooWide { bits, exponent }.into());
+    let too_wide = || Error::from(PowerError::TooWide { bits, exponent });
+    if (bits - 1).checked_mul(exponent as usize).is_none_or(|bits| bits >= MOST_BITS) {
+        return Err(too_wide());
     }
     let Some(top) = exponent.checked_ilog2() else {
         return Ok(Batch::from_limbs(Shape::new(base.lanes(), 1), vec![1; base.lanes()])?);
     };
     let apply = |operation, operands: &[&Batch<'_>]| -> Result<Batch<'static>> {
-        Ok(session.apply(operation, operands, Options::new())?.0.swap_remove(0))
+        if operands.iter().any(|it| it.bits() > MUL_MAX_BITS) {
+            return Err(too_wide());
+        }
+        narrowed(session.apply(operation, operands, Options::new())?.0.swap_remove(0))
     };
     let mut power = base.clone();
     for bit in (0..top).rev() {
@@ -183,6 +206,17 @@ fn power(session: &Session, base: Batch<'static>, exponent: u32) -> Result<Batch
         }
     }
     Ok(power)
+}
+
+/// The same numbers in rows that are as wide as the widest one.
+fn narrowed(batch: Batch<'static>) -> Result<Batch<'static>> {
+    let rows = || batch.limbs().chunks_exact(batch.shape().limbs());
+    let shape = Shape::new(batch.lanes(), rows().map(numbers::bit_length).max().unwrap_or(0).max(1));
+    if shape.limbs() == batch.shape().limbs() {
+        return Ok(Batch::from_limbs(shape, batch.into_limbs())?);
+    }
+    let limbs = rows().flat_map(|row| &row[..shape.limbs()]).copied().collect();
+    Ok(Batch::from_limbs(shape, limbs)?)
 }
 
 /// Computes some powers again by num-bigint. Gives their number.
