@@ -358,6 +358,10 @@ const MODULAR: &[ModularCase] = &[
     (Operation::DivRem, "newton", &[32768, 16384], None, 255),
     (Operation::DivRem, "newton", &[65536, 32768], None, 255),
     (Operation::DivExact, "newton", &[33000, 17000], None, 255),
+    (Operation::MontMul, "products", &[8192, 8192, 8192], None, 255),
+    (Operation::MontMul, "products", &[16384, 16384, 16384], None, 255),
+    (Operation::MontMul, "products", &[65536, 65536, 65536], None, 255),
+    (Operation::AddMod, "long-mod", &[70_000, 70_000, 70_000], None, 255),
 ];
 
 /// The same with blocks of 32 limbs: products and squares as the tuning tables have them.

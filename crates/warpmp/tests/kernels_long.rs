@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{Abilities, OperationShape, Settings};
-use warpmp::operation::{Group, Status};
+use warpmp::operation::Group;
 use warpmp::tuning::{self, Row, Table};
 use warpmp::{Operation, Plan, Shape};
 use warpmp_kernel::sim::Counters;
@@ -105,7 +105,7 @@ fn quotients_and_residues() {
     check(Operation::SqrMod, "newton", &[9000, 16_416], &[2, 1], Pattern::Edge);
 }
 
-/// The table of the H200 has `newton` for many long quotients, and `group` for few of them and for short ones.
+/// The table of the H200 has `newton` for many long quotients, `products` for many Montgomery products, and `group` for few of them and for short ones.
 #[test]
 fn defaults_of_divisions() {
     let device = device::open_sim_with(&SimConfig { memory_bytes: 1 << 32, ..SimConfig::default() });
@@ -123,6 +123,13 @@ fn defaults_of_divisions() {
         (Operation::MulMod, &[12_288; 3], 50_000, "newton"),
         (Operation::MulMod, &[12_288; 3], 1000, "group"),
         (Operation::Reduce, &[20_000, 17_000], 50_000, "group"),
+        (Operation::MontMul, &[11_584; 3], 50_000, "group"),
+        (Operation::MontMul, &[11_616; 3], 8001, "products"),
+        (Operation::MontMul, &[23_168; 3], 8000, "group"),
+        (Operation::ToMont, &[16_384; 2], 50_000, "group"),
+        (Operation::FromMont, &[23_200; 2], 2001, "products"),
+        (Operation::MontSqr, &[40_960; 2], 2000, "group"),
+        (Operation::MontSqr, &[40_992; 2], 100, "products"),
     ] {
         assert_eq!(default(operation, bits, lanes), name, "{operation} {bits:?} {lanes}");
     }
@@ -469,85 +476,6 @@ fn check_roots(bits: usize, values: &[BigUint]) {
         assert!(outcome.results[0][lane] == root, "{bits} bits: root of lane {lane}");
         assert!(outcome.results[1][lane] == a - &root * &root, "{bits} bits: remainder of lane {lane}");
     }
-}
-
-#[test]
-fn montgomery() {
-    let bits = 16_450;
-    let pattern = Pattern::Carry;
-    check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
-    check(Operation::MontSqr, "products", &[bits; 2], &[2, 1], pattern);
-    check(Operation::FromMont, "products", &[bits; 2], &[2; 2], pattern);
-    check(Operation::ToMont, "products", &[bits; 2], &[2; 2], pattern);
-    check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
-    check(Operation::MontMul, "products", &[33_000; 3], &[2; 3], Pattern::Edge);
-}
-
-/// Moduli as long as a transform, a little shorter and longer, of odd numbers of limbs, and so long that products take four steps. A modulus a lane, then one for
-/// all lanes.
-#[test]
-fn montgomery_of_all_lengths() {
-    for bits in [4097, 6144, 7000, 8192, 12_300, 16_384, 16_416, 20_000, 32_736, 32_768, 50_017, 65_536, 65_537, 70_000]
-    {
-        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge] {
-            check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
-            check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
-        }
-        check(Operation::MontMul, "products", &[bits; 3], &[2, 2, 1], Pattern::Edge);
-        check(Operation::FromMont, "products", &[bits; 2], &[3, 1], Pattern::Carry);
-        check(Operation::FromMont, "products", &[bits - 400, bits], &[3, 3], Pattern::Ones);
-    }
-}
-
-#[test]
-fn sums_modulo_long_numbers() {
-    for operation in [Operation::AddMod, Operation::SubMod, Operation::NegMod] {
-        for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Edge] {
-            check(operation, "long-mod", &vec![70_000; operation.arity()], &vec![5; operation.arity()], pattern);
-        }
-    }
-}
-
-/// Operands whose highest limbs are those of the modulus: whole rows tell whether they are below it.
-#[test]
-fn operands_near_the_modulus() {
-    let bits = 70_000;
-    let one = BigUint::from(1_u32);
-    let m = &numbers(Pattern::Random, 1, bits, 3)[0] | (&one << (bits - 1)) | &one;
-    let middle = &one << (bits / 2);
-    let values = [&m - 1_u32, m.clone(), &m + 1_u32, &m - &middle, &m + &middle, BigUint::ZERO, &m >> 1];
-    let zeros = vec![BigUint::ZERO; values.len()];
-    for (operation, name) in [(Operation::SubMod, "long-mod"), (Operation::MontMul, "products")] {
-        for operands in [[&values, &zeros[..]], [&zeros, &values]] {
-            let shapes = [Shape::new(values.len(), bits), Shape::new(values.len(), bits), Shape::new(1, bits)];
-            let shape = OperationShape::new(operation, &shapes).unwrap();
-            let spec = algorithm(operation, name).spec(shape, &Settings::default(), Abilities::of(80)).unwrap();
-            let rows = [operands[0], operands[1], std::slice::from_ref(&m)];
-            let rows: Vec<_> = shape.operands().iter().copied().zip(rows).collect();
-            let outcome = run(&*spec, &rows, &[2188], values.len());
-            for (lane, value) in values.iter().enumerate() {
-                let fault = if *value < m { Status::Fine } else { Status::NotReduced };
-                assert_eq!(outcome.statuses[lane], fault.code(), "{operation}, lane {lane}");
-                let expected = match operation {
-                    _ if *value >= m || operation == Operation::MontMul => BigUint::ZERO,
-                    _ if operands[1][lane] == BigUint::ZERO => value.clone(),
-                    _ => &m - value,
-                };
-                assert!(outcome.results[0][lane] == expected, "{operation}, lane {lane}");
-            }
-        }
-    }
-}
-
-/// A sum reads two operands, then itself and the modulus, and itself once more where it is less. Numbers that differ in their highest limbs are not compared
-/// whole.
-#[test]
-fn sums_modulo_long_numbers_move_each_row_once() {
-    let bits = 131_072;
-    let counters = check(Operation::AddMod, "long-mod", &[bits; 3], &[1; 3], Pattern::Random);
-    let row = bits as u64 / 256;
-    let found = [counters.load_sectors(), counters.store_sectors()];
-    assert!(found[0] < 6 * row && found[1] < 2 * row + row / 2, "{found:?}");
 }
 
 /// The plan takes these operations by itself, and tells their steps and their memory. No launch touches a lane too much.

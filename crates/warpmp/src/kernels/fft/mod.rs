@@ -152,8 +152,8 @@ impl Fft {
         self.layout.is_balanced()
     }
 
-    /// How many limbs tell what comes back in the product modulo `Bⁿ + 1` of two factors. Where the row has no limb above `n` of them, the highest one tells the
-    /// sign.
+    /// The limbs of the number that wraps around in a product modulo `Bⁿ + 1`, for the limbs of the whole product and of the row. Where the row has no limb above `n` of
+    /// them, one more limb has the sign.
     pub(super) const fn limbs_above(&self, [whole, row]: [u32; 2], n: u32) -> u32 {
         whole - n + (self.is_balanced() && row <= n) as u32
     }

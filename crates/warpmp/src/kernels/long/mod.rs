@@ -5,6 +5,8 @@
 //! line.rs       sums and bitwise functions of rows
 //! block.rs      a block of a line: carries from lane to lane and from block to block
 //! sequence.rs   lines and products one after the other, scratch memory between them
+//! product.rs    products by `tensor` or `fft` in a sequence
+//! modulo.rs     products modulo `Bᴺ ± 1` in a sequence, and whole ones from them
 //! linear.rs     operations in linear time
 //! parts.rs      parts of products: a product by `fft`, then lines
 //! wraparound.rs  `fft-wraparound`: products somewhat longer than a transform
@@ -27,8 +29,10 @@ mod length;
 mod line;
 mod linear;
 mod low_inverse;
+mod modulo;
 mod montgomery;
 mod parts;
+mod product;
 mod residues;
 mod root;
 mod sequence;

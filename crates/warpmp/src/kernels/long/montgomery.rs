@@ -1,19 +1,21 @@
 //! Montgomery's arithmetic modulo long odd numbers by products.
 //!
 //! computes   `t / R mod m` for `t < m·R`, `R = 2^32n`, `n` limbs of `m`: `t = a·b`, `a²`, `a` or an operand; `a·R mod m`
-//! cost       in products of two numbers of `n` limbs: `q` about 2, or 1 where all lanes have one modulus, `q·m` a half, `a·b` 1. `a·R mod m` is a division
+//! cost       in products of two numbers of `n` limbs: `q` about 2, or 1 where all lanes have one modulus; `q·m` 1, or a half where `n` is from 512 to 2048; `a·b` 1.
+//!            `a·R mod m` is a division
 //!
 //! With `q = t/m mod R` the lower limbs of `t` and `q·m` are equal. So `t/R = ⌊t/R⌋ − ⌊q·m/R⌋` modulo `m`, between
 //! `−m` and `m`; where it is negative, `m` is added.
 //!
-//! **Inverse.** A few hundred limbs come from the rows of a reduction. If `x = 1/m` modulo `B^k` and `q = t/m` modulo `B^k`, then `t − m·q = B^k·r`, and
-//! `q + B^k·(r·x mod B^(n−k))` is `t/m` modulo `B^n`, `n ≤ 2k`. With `t = 1` and `q = x` it is the inverse. Where all lanes have one modulus, `q` is the lower half of
-//! `t` times the inverse modulo `R`. Else the inverse modulo `B^k`, `k` half of `n`, is enough.
+//! **Quotient and inverse.** Let `x = 1/m` and `y = t/m` modulo `B^k`, `n ≤ 2k`. Then `t − m·y = B^k·r`, and `t/m` modulo `B^n` is `y + B^k·(r·x mod B^(n−k))`. With `t = 1` and
+//! `y = x` this step makes a longer inverse. The first inverse, of about a hundred limbs, comes from the rows of a reduction. Where all lanes have one modulus, its whole inverse is computed
+//! once, and `q` is the lower half of `t` times the inverse. Else an inverse of half of the limbs is enough.
 //!
-//! **Products modulo `B^N + 1`** take half as long. Their lower limbs are those of the product less a number `H`. Of `m·q` the lower `k` limbs are known, those of
-//! `t`: so the lower limbs of the difference `t − m·q + H` are `H`, and the carry out of them makes the upper ones right. Of the last product the lower `n` limbs are known: see `unwrap.rs`.
+//! **Products modulo `B^N + 1`** take half as long. `modulo.rs` has the lower `n` limbs of `m·y − H` for the number `H` that wraps around. The lower `k` limbs of `m·y` equal those of `t`. So the
+//! lower `k` limbs of `t − (m·y − H) + e` are `H + e`. This number is less than `B^k`, so the upper limbs are those of `t − m·y`. The lower `n` limbs of `q·m` equal those of `t`, too: `unwrap.rs` makes the
+//! whole product from them.
 //!
-//! bound: every step is exact. `0 ≤ H + e < B^k` for a constant `e`, which the difference has besides: so its lower limbs do not carry themselves.
+//! bound: every step is exact. `0 ≤ H + e < B^k`: see `modulo.rs`.
 //! sources: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, sections 2.4.2 and 2.5; the quotient by half an inverse: A. Karp, P. Markstein, "High-precision division and square root", 1997.
 //! The products modulo `B^N + 1` are ours.
 
@@ -22,10 +24,10 @@ use warpmp_launch::{Layout, Spec};
 use super::LIMBS;
 use super::division::divide;
 use super::doubling::Inverse;
-use super::line::{CarryIn, Function, Line, MOST_PACKED_LIMBS, Terms, Word};
+use super::line::{CarryIn, Function, Line, MOST_PACKED_LIMBS, Place, Terms, Word};
 use super::low_inverse::LowInverse;
 use super::sequence::{Steps, by_products};
-use super::source::{Number, Source};
+use super::source::{Bit, Number, Source};
 use super::verdict::Checks;
 use crate::kernels::fft::MOST_LIMBS;
 use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
@@ -44,11 +46,13 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 /// The limbs of the shortest modulus.
 const FROM_LIMBS: u32 = 129;
 
-/// The longest number that rows of a reduction invert, in limbs, and the same where several lanes share a warp.
+/// The limbs of the longest number that rows of a reduction invert.
 const SHORT_LIMBS: u32 = 130;
+
+/// The same where several lanes share a warp.
 const SHORT_LIMBS_OF_TILES: u32 = 66;
 
-/// The longest modulus whose lines are packed, in limbs.
+/// The limbs of the longest modulus whose lines are packed.
 const TILE_LIMBS: u32 = 512;
 
 fn fits(shape: OperationShape) -> bool {
@@ -73,16 +77,9 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     let valid = Checks { operands: &operands, modulus: m, is_odd: true, is_double }.of(&mut steps);
     let result = steps.result(0);
     if shape.operation == O::ToMont {
-        let shifted = steps.part(operands[0].source().up(32 * n), 2 * n);
-        let residue = steps.reserve(n);
-        let unused = steps.reserve(1);
-        let bits = [steps.operand_bits(0) + 32 * n, steps.operand_bits(count - 1)];
-        divide(&mut steps, ([shifted, m], bits), None, [residue.place(32 * n), unused.place(32)]);
-        steps.line(Line::copy(residue.source().kept_where(valid), result));
+        multiply_by_radix(&mut steps, [operands[0], m], valid, result);
         return steps.finish();
     }
-    // Where all lanes have one modulus, its inverse is computed once.
-    let inverse = m.common.then(|| steps.shared(true, |steps| OfModulus::of(steps, m)));
     let t = if shape.operation == O::MontMul {
         steps.product(operands[0], operands[1])
     } else if shape.operation == O::MontSqr {
@@ -91,12 +88,7 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
         operands[0]
     };
     let lower = if t.limbs < n { steps.part(t.source(), n) } else { t.section(0, n) };
-    let q = steps.reserve(n);
-    if let Some(inverse) = inverse {
-        steps.multiply(lower, inverse, q);
-    } else {
-        divide_exactly(&mut steps, [lower, m], q);
-    }
+    let q = quotient(&mut steps, lower, m);
     let product = steps.product_above([q, m], lower);
     let [difference, negative] = [n, 1].map(|limbs| steps.reserve(limbs));
     // Where the lane has a fault, all is zero from here on.
@@ -105,6 +97,33 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     let added = m.source().kept_where(negative.bit(0));
     steps.line(Line::sum(difference.source(), added, CarryIn::Zero, result));
     steps.finish()
+}
+
+/// `a·R mod m`, or 0 where the bit is 0.
+fn multiply_by_radix(steps: &mut Steps, [a, m]: [Number; 2], valid: Bit, result: Place) {
+    let n = m.limbs;
+    let shifted = steps.part(a.source().up(32 * n), 2 * n);
+    let [residue, unused] = [n, 1].map(|limbs| steps.reserve(limbs));
+    let bits = [steps.operand_bits(0) + 32 * n, steps.operand_bits(1)];
+    divide(steps, ([shifted, m], bits), None, [residue.place(32 * n), unused.place(32)]);
+    steps.line(Line::copy(residue.source().kept_where(valid), result));
+}
+
+/// `t/m` modulo `B^n`, for the limbs `n` of `m`.
+fn quotient(steps: &mut Steps, t: Number, m: Number) -> Number {
+    let q = steps.reserve(m.limbs);
+    let mark = steps.mark();
+    if m.common {
+        let inverse = steps.shared(true, |steps| OfModulus::of(steps, m));
+        steps.multiply(t, inverse, q);
+    } else {
+        let k = OfModulus::limbs_before(m.limbs);
+        let inverse = OfModulus::of(steps, OfModulus::deciding(m, k));
+        let lower = steps.lower_product(t.section(0, k), inverse, k).section(0, k);
+        extend(steps, ([m, inverse], t.source()), lower, q);
+    }
+    steps.release(mark);
+    q
 }
 
 /// `1/m` modulo `B^n`, for odd `m` of `n` limbs.
@@ -129,34 +148,17 @@ impl Inverse for OfModulus {
     }
 
     fn step(steps: &mut Steps, m: Number, known: Number, to: Number) {
-        step(steps, m, known, to);
+        let mark = steps.mark();
+        extend(steps, ([m, known], Source::constant(1)), known, to);
+        steps.release(mark);
     }
 }
 
-/// The inverse modulo `B^n` from the inverse modulo `B^k`.
-fn step(steps: &mut Steps, m: Number, known: Number, to: Number) {
-    let mark = steps.mark();
-    let one = Source::constant(1);
-    correct(steps, ([m, known], one), known, to);
-    steps.release(mark);
-}
-
-/// `t/m` modulo `B^n`, by the inverse of `m` in half of the limbs.
-fn divide_exactly(steps: &mut Steps, [t, m]: [Number; 2], to: Number) {
-    let k = OfModulus::limbs_before(m.limbs);
-    let mark = steps.mark();
-    let inverse = OfModulus::of(steps, OfModulus::deciding(m, k));
-    let first = steps.lower_product(t.section(0, k), inverse, k).section(0, k);
-    correct(steps, ([m, inverse], t.source()), first, to);
-    steps.release(mark);
-}
-
-/// `t/m` modulo `B^n` from `x`, which is `t/m` modulo `B^k`, and the inverse of `m` modulo `B^k`.
-fn correct(steps: &mut Steps, ([m, inverse], t): ([Number; 2], Source), x: Number, to: Number) {
-    let (n, k) = (m.limbs, x.limbs);
-    let (product, excess) = steps.product_less(m, x);
+/// `t/m` modulo `B^n` from `y`, which is `t/m` modulo `B^k`, and from the inverse of `m` modulo `B^k`.
+fn extend(steps: &mut Steps, ([m, inverse], t): ([Number; 2], Source), y: Number, to: Number) {
+    let (n, k) = (m.limbs, y.limbs);
+    let (product, excess) = steps.product_less_wrapped(m, y);
     let rest = steps.reserve_aligned(n);
-    // A carry leaves the lower limbs where that of `t − m·x + H` does: they are those of `H`.
     let to_rest = rest.place(32 * n);
     steps.line(if excess == 0 {
         Line::difference(t, product.source(), to_rest)
@@ -166,5 +168,5 @@ fn correct(steps: &mut Steps, ([m, inverse], t): ([Number; 2], Source), x: Numbe
     });
     let upper = steps.lower_product(inverse.section(0, n - k), rest.section(k, n - k), n - k);
     let upper = upper.section(0, n - k).source().up(32 * k);
-    steps.line(Line::of(x.source(), Function::Or(upper), to.place(32 * n)));
+    steps.line(Line::of(y.source(), Function::Or(upper), to.place(32 * n)));
 }

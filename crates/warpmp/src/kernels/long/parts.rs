@@ -7,7 +7,8 @@ use warpmp_launch::Spec;
 
 use super::line::{CarryIn, Line, MOST_PACKED_LIMBS, Terms};
 use super::linear::sign;
-use super::sequence::{Extra, Steps, by_products};
+use super::product::Extra;
+use super::sequence::{Steps, by_products};
 use super::source::Source;
 use crate::kernels::fft::large::Large;
 use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};

@@ -1,7 +1,7 @@
 //! Sums and differences modulo long numbers.
 //!
 //! computes   `a + b`, `a − b`, `−a` modulo `m`, for `a, b < m`
-//! cost       two lines: six rows read or written a lane
+//! cost       two lines: six rows read or written a lane, and the sum once more where it is less than the modulus
 
 use warpmp_launch::Spec;
 

@@ -5,7 +5,8 @@
 //! source     the wrap-around trick: Brent and Zimmermann, "Modern Computer Arithmetic" (2010), for results of which some limbs are known. That a short
 //!            product makes them known is ours.
 
-use super::sequence::{Extra, Steps, by_products};
+use super::product::Extra;
+use super::sequence::{Steps, by_products};
 use crate::kernels::fft::wrapped_limbs;
 use crate::kernels::{Algorithm, OperationShape, Order};
 
