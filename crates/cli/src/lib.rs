@@ -57,7 +57,7 @@ fn run() -> error::Result<()> {
                 console::note(&text);
                 return Err(error::Error::Usage);
             }
-            None => error.exit(),
+            None => args::suggest::without_wrong_advice(error).exit(),
         },
         Err(help) => return console::help(&help),
     };

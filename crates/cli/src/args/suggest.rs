@@ -50,6 +50,15 @@ const FAMILIES: [&str; 2] = ["collatz", "ecdlp"];
 /// The most changes of a letter between a word and a command that may have been meant.
 const MOST_CHANGES: usize = 2;
 
+/// The error without the advice to write a word after `--` that begins with a minus: an option takes no such word, and an operand no option's name.
+pub(crate) fn without_wrong_advice(mut error: clap::Error) -> clap::Error {
+    let is_word = |it: &ContextValue| matches!(it, ContextValue::String(word) if word.starts_with('-'));
+    if error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_word) {
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
 /// The error for a command that does not exist, with the commands that may have been meant; none for another error.
 pub(crate) fn unknown_command(error: &clap::Error, command: &Command) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {

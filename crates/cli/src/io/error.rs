@@ -17,6 +17,10 @@ pub(crate) enum FileError {
     Write { path: String, source: io::Error },
     #[error("{text}: there is no such file, and it is no number: {error}")]
     NoNumber { text: String, error: ExpressionError },
+    #[error(
+        "{text}: there is no such file, and as a number it is too long: {error}; at most {limit} are supported here"
+    )]
+    LongNumber { text: String, error: ExpressionError, limit: usize },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error("{path}:{line}: {problem}")]
@@ -50,6 +54,7 @@ impl FileError {
             Self::Read { .. }
             | Self::Write { .. }
             | Self::NoNumber { .. }
+            | Self::LongNumber { .. }
             | Self::Directory { .. }
             | Self::Line { .. }
             | Self::Npy { .. }

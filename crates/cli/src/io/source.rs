@@ -9,7 +9,7 @@ use std::{
 use dashu_int::IBig;
 use rayon::prelude::*;
 use warpmp::HostBuffer;
-use warpmp_collatz::expression;
+use warpmp_collatz::expression::{self, ExpressionError};
 use zerocopy::IntoBytes as _;
 
 use super::{
@@ -182,7 +182,11 @@ impl Source {
             let sizes = Sizes::default();
             Self { name, reader, plain: None, sizes, total_bytes, consumed_bytes: 0, is_ended: false, limit, format }
         };
-        Some(value.map(source).map_err(|error| FileError::NoNumber { text: text.into(), error }.into()))
+        let fault = |error| match error {
+            ExpressionError::TooLarge { .. } => FileError::LongNumber { text: text.into(), error, limit },
+            _ => FileError::NoNumber { text: text.into(), error },
+        };
+        Some(value.map(source).map_err(|error| fault(error).into()))
     }
 
     /// As [`Source::open`], but `is_npy`, not the name, says whether the file has to be an `.npy` file.

@@ -180,8 +180,10 @@ impl<'a> Digits<'a> {
         let digits = Self::new(digits, hex, limit);
         // The digits of 2^limit. A number with more digits has more bits; a number with as many is measured later.
         let most_digits = if hex { usize::MAX } else { limit * 30103 / 100_000 + 1 };
-        let bits = digits.bits_bound();
-        if digits.text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
+        if digits.text.len() > most_digits || (hex && digits.bits_bound() > limit) {
+            return Err(too_wide(digits.bits(), limit));
+        }
+        Ok(digits)
     }
 
     /// The digits of the magnitude in a line that [`Digits::check`] or [`Entry::check`] found to be right.
@@ -205,6 +207,11 @@ impl<'a> Digits<'a> {
             // 217706 / 65536 is a little more than log₂ 10.
             self.text.len() * 217_706 / 65536 + 1
         }
+    }
+
+    /// The number's bits.
+    fn bits(self) -> usize {
+        if self.hex { self.bits_bound() } else { decimal::read(self.text, bit_length) }
     }
 
     /// Are they hexadecimal?
@@ -307,6 +314,9 @@ fn all(digits: &[u8], is_digit: impl Fn(&u8) -> bool) -> bool {
 
 /// The fault of a line that is no number.
 fn complaint(line: &[u8]) -> LineProblem {
+    if line == NO_RESULT {
+        return LineProblem::Gap;
+    }
     if line.contains(&0) {
         return LineProblem::ZeroByte;
     }
@@ -460,6 +470,7 @@ mod tests {
         let complaint = |text: &[u8]| Digits::check(text, LIMIT).unwrap_err().to_string();
         assert_eq!(complaint(b"12x4"), "not a number: \"12x4\"");
         assert_eq!(complaint(b"0x"), "not a number: \"0x\"");
+        assert!(complaint(b"-").ends_with("this command needs a number in every lane"));
         assert_eq!(complaint(b"1.5"), "not a number: \"1.5\"");
         let table = "; one number a line is needed, and `batch-gcd --column NAME` reads tables";
         assert_eq!(complaint(b"1 2"), format!("not a number: \"1 2\"{table}"));

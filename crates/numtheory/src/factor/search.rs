@@ -94,6 +94,15 @@ impl Attempts {
         }
     }
 
+    /// The numbers that starts are made of. An attempt on an integer that shares a divisor with one of them finds this divisor and no other.
+    fn starts(&self) -> Vec<&BigUint> {
+        match self {
+            Self::CurvesFrom { .. } | Self::Curves { .. } => Vec::new(),
+            Self::Pm1 { base } => base.iter().collect(),
+            Self::Pp1 { starts } => starts.iter().flatten().collect(),
+        }
+    }
+
     /// An attempt on an integer.
     pub(super) fn job(&self, n: &BigUint, number: u64) -> Job {
         let (method, start) = self.method(n, number);
@@ -201,6 +210,25 @@ impl Factorisation {
         }
     }
 
+    /// Takes common divisors with this number out of the composite factors, unless it is a multiple of one.
+    fn split_off(&mut self, number: &BigUint) {
+        let one = BigUint::from(1_u32);
+        let mut others = std::mem::take(&mut self.composites);
+        while let Some(composite) = others.pop() {
+            let part = common_divisor(&(number % &composite), &composite);
+            if part == one || part == composite {
+                self.composites.push(composite);
+                continue;
+            }
+            let rest = composite / &part;
+            let before = std::mem::take(&mut self.composites);
+            self.sort_in(part, None);
+            self.sort_in(rest, None);
+            others.append(&mut self.composites);
+            self.composites = before;
+        }
+    }
+
     /// A job's verdict.
     pub(super) fn take(&mut self, job: &Job, verdict: &Verdict) {
         self.attempts += 1;
@@ -282,7 +310,13 @@ pub fn search_on(
     each: &mut dyn FnMut(&Job, &Verdict),
 ) -> Result<Outcome> {
     let mut stages = Stages::new(engine, plan.bounds);
-    let mut all: Vec<Factorisation> = numbers.par_iter().map(Factorisation::new).collect();
+    let starts = plan.attempts.starts();
+    let factored = |n: &BigUint| {
+        let mut factorisation = Factorisation::new(n);
+        starts.iter().for_each(|start| factorisation.split_off(start));
+        factorisation
+    };
+    let mut all: Vec<Factorisation> = numbers.par_iter().map(factored).collect();
     let mut next = vec![0; all.len()];
     let count = plan.attempts.count();
     let total = count.saturating_mul(all.len() as u64).max(1) as f64;
@@ -440,6 +474,29 @@ mod tests {
     }
 
     /// Divisors that overlap, come late, or bring nothing new.
+    /// An integer that shares primes with the start has its attempts all the same: 3 with the base of P−1, 5 and 7 with starts of P+1.
+    #[test]
+    fn a_divisor_of_the_start_costs_no_attempt() -> Result<()> {
+        let p = BigUint::from(193_707_721_u32);
+        let q = BigUint::from(761_838_257_287_u64);
+        let bounds = Bounds { b1: 1000, b2: 100_000 };
+        for (attempts, small) in [(Attempts::pm1(), 9_u32), (Attempts::pp1(), 35)] {
+            let n = &p * &q * small;
+            let plan = Plan { bounds, attempts, one: false, told: Told::All };
+            let outcome = search_on(&Engine::cpu(), &[n], &plan, &(), &mut |_, _| {})?;
+            let primes: Vec<&BigUint> = outcome.numbers[0].primes.iter().map(|it| &it.prime).collect();
+            assert!(primes.contains(&&p), "{small}: {primes:?}");
+            let product: BigUint = primes.into_iter().chain(&outcome.numbers[0].composites).product();
+            assert_eq!(product, &p * &q * small);
+        }
+        // A multiple of a composite factor stays: it has no group.
+        let mut number = Factorisation::new(&BigUint::from(3_u32 * 25 * 1009));
+        number.split_off(&BigUint::from(2_u32 * 3 * 1009));
+        assert_eq!(number.composites, [BigUint::from(3_u32 * 1009)]);
+        assert_eq!(number.primes.len(), 2);
+        Ok(())
+    }
+
     #[test]
     fn divisors_split_what_is_left() {
         let [p, q, r] = [1009_u32, 10_007, 100_003].map(BigUint::from);
