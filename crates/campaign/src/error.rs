@@ -47,7 +47,7 @@ pub enum Error {
     /// writes the file again.
     #[error(
         "{}: {reason}; {} certificates are there, {}: start the campaign again with the same specification, \
-         which writes this file again",
+         which writes this file again{if_extended}",
         path.display(), remains.certificates, remains.summary
     )]
     LostSpecification {
@@ -57,12 +57,14 @@ pub enum Error {
         reason: String,
         /// The certificates.
         remains: Remains,
+        /// What else to do if the campaign was extended.
+        if_extended: &'static str,
     },
     /// The specification is lost or broken, and a certificate does not belong to the campaign that is asked for. Give the
     /// specification that the campaign had, or move the certificates of other campaigns to another directory.
     #[error(
         "campaign.json is lost, and {} does not belong to {asked}: give what the campaign had, \
-         or move the certificates of other campaigns to another directory",
+         or move the certificates of other campaigns to another directory{if_extended}",
         certificate.display()
     )]
     OtherCertificates {
@@ -70,6 +72,8 @@ pub enum Error {
         certificate: PathBuf,
         /// The campaign that is asked for, in words.
         asked: String,
+        /// What else to do if the campaign was extended.
+        if_extended: &'static str,
     },
     /// Certificates in good order are not trusted: another program version, rule set or campaign wrote them. Move them to another
     /// directory, or allow that they are moved aside and their units are done again.

@@ -126,7 +126,7 @@ impl Lost {
             Self::Broken(damage) => damage.to_string(),
         };
         let remains = Remains { certificates: found.len(), summary: W::describe_certificates(&found) };
-        Ok(Error::LostSpecification { path, reason, remains })
+        Ok(Error::LostSpecification { path, reason, remains, if_extended: W::IF_EXTENDED })
     }
 
     /// Makes place for the campaign's specification, if all certificates are of this campaign. None: there was nothing before.
@@ -139,7 +139,7 @@ impl Lost {
         let fits = |certificate: &W::Certificate| work.fits(certificate).is_ok() && work.has(&W::unit_of(certificate));
         if let Some(other) = found.iter().find(|certificate| !fits(certificate)) {
             let certificate = campaign.path(&W::unit_of(other));
-            return Err(Error::OtherCertificates { certificate, asked: work.describe() });
+            return Err(Error::OtherCertificates { certificate, asked: work.describe(), if_extended: W::IF_EXTENDED });
         }
         let aside = match self {
             Self::Missing(_) if found.is_empty() => return Ok(None),

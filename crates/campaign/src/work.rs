@@ -68,6 +68,9 @@ pub trait Work: Clone + PartialEq + Serialize + DeserializeOwned {
         false
     }
 
+    /// Words after the advice to begin a campaign again whose specification is lost: what else to do if it was extended. None where no campaign is.
+    const IF_EXTENDED: &'static str = "";
+
     /// Have both certificates the same result? Times and devices may differ.
     fn agree(one: &Self::Certificate, other: &Self::Certificate) -> bool;
 

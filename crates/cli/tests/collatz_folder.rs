@@ -119,6 +119,29 @@ fn other_versions_stop_the_command() {
     collatz(&dir, "status camp --complete").ok();
 }
 
+/// The advice for an extended campaign without its description, and how it goes when one follows it.
+#[test]
+fn a_lost_description_of_an_extended_campaign() {
+    let dir = begun();
+    let first = certificates(&dir);
+    let extend = "verify --device cpu --to 2^50+2^19 --out camp";
+    collatz(&dir, extend).ok();
+    let later: Vec<PathBuf> = certificates(&dir).into_iter().filter(|it| !first.contains(it)).collect();
+    assert!(!later.is_empty());
+    fs::remove_file(dir.path("camp/campaign.json")).unwrap();
+    let advice = "If it was extended, move the certificates of later ranges to another directory, give its first range";
+    collatz(&dir, "status camp").fails(1, &[advice]);
+    collatz(&dir, ASKED).fails(1, &[advice]);
+    fs::create_dir(dir.path("away")).unwrap();
+    let away = |path: &PathBuf| dir.path("away").join(name(path));
+    later.iter().for_each(|path| fs::rename(path, away(path)).unwrap());
+    collatz(&dir, ASKED).ok();
+    later.iter().for_each(|path| fs::rename(away(path), path).unwrap());
+    let run = collatz(&dir, &format!("{extend} --json"));
+    assert_eq!(json(&run)["windows"], 0, "{}", run.stderr);
+    collatz(&dir, "status camp --complete").ok();
+}
+
 #[test]
 fn a_lost_description_is_written_anew() {
     let dir = begun();

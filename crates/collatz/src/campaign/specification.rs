@@ -274,6 +274,9 @@ impl Work for Specification {
         }
     }
 
+    const IF_EXTENDED: &'static str = ". If it was extended, move the certificates of later ranges to another directory, give its first range, move them back, and \
+        extend it again";
+
     fn extends(&self, found: &Self) -> bool {
         let mut before = self.clone();
         before.extensions.truncate(found.extensions.len());
