@@ -53,12 +53,12 @@ pub enum Attempts {
         /// The number of curves.
         count: u64,
     },
-    /// P−1 once.
+    /// P−1 once, and again for the parts of an integer that it divides.
     Pm1 {
         /// The base, numerator and denominator.
         base: [BigUint; 2],
     },
-    /// P+1 from each of these starts.
+    /// P+1 from each of these starts, and again for the parts of an integer that it divides.
     Pp1 {
         /// The starts, numerators and denominators.
         starts: Vec<[BigUint; 2]>,
@@ -91,6 +91,15 @@ impl Attempts {
             Self::CurvesFrom { count, .. } | Self::Curves { count, .. } => *count,
             Self::Pm1 { .. } => 1,
             Self::Pp1 { starts } => starts.len() as u64,
+        }
+    }
+
+    /// Are there so few attempts that the parts of an integer need each of them again? A small prime ends an attempt in its first stage, and the second stage would
+    /// find another one. Curves go on with new parameters.
+    const fn are_few(&self) -> bool {
+        match self {
+            Self::CurvesFrom { .. } | Self::Curves { .. } => false,
+            Self::Pm1 { .. } | Self::Pp1 { .. } => true,
         }
     }
 
@@ -185,6 +194,11 @@ impl Factorisation {
             new.sort_in(n.clone(), None);
         }
         new
+    }
+
+    /// The factors that are known.
+    const fn factors(&self) -> usize {
+        self.primes.len() + self.composites.len()
     }
 
     /// Are all factors prime?
@@ -331,11 +345,19 @@ pub fn search_on(
         let together = engine.together(plan, lengths);
         let own = (together / active.len()).max(1) as u64;
         let share = total_done(&all, &next, count) / total;
-        let mut parts = Vec::new();
+        let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for &place in active.iter().take(together) {
             let numbers = next[place]..count.min(next[place] + own);
             next[place] = numbers.end;
-            parts.push(Part { place, composites: &all[place].composites, numbers });
+            begun.push((place, numbers.start, all[place].factors()));
+            let composites = &all[place].composites[..];
+            // Few attempts are for each part, many for one after the other.
+            let size = if plan.attempts.are_few() { 1 } else { composites.len().max(1) };
+            parts.extend(composites.chunks(size).map(|composites| Part {
+                place,
+                composites,
+                numbers: numbers.clone(),
+            }));
         }
         let tries = Tries::new(&plan.attempts, parts);
         let share = Share { watch, from: share, of: tries.count() as f64 / total };
@@ -367,6 +389,11 @@ pub fn search_on(
                     all[*place].learn(job, verdict);
                     each(job, verdict);
                 }
+            }
+        }
+        if plan.attempts.are_few() {
+            for (place, start, _) in begun.into_iter().filter(|&(place, _, factors)| all[place].factors() > factors) {
+                next[place] = start;
             }
         }
     }
@@ -474,18 +501,19 @@ mod tests {
     }
 
     /// Divisors that overlap, come late, or bring nothing new.
-    /// An integer that shares primes with the start has its attempts all the same: 3 with the base of P−1, 5 and 7 with starts of P+1.
+    /// An integer that shares primes with the start has its attempts all the same: 3 with the base of P−1, 5 and 7 with starts of P+1. So has one with a small prime.
     #[test]
     fn a_divisor_of_the_start_costs_no_attempt() -> Result<()> {
         let p = BigUint::from(193_707_721_u32);
         let q = BigUint::from(761_838_257_287_u64);
         let bounds = Bounds { b1: 1000, b2: 100_000 };
-        for (attempts, small) in [(Attempts::pm1(), 9_u32), (Attempts::pp1(), 35)] {
+        // 5 and 73 end attempts in their first stage.
+        for (attempts, small) in [(Attempts::pm1(), 9_u32), (Attempts::pp1(), 35), (Attempts::pm1(), 365)] {
             let n = &p * &q * small;
             let plan = Plan { bounds, attempts, one: false, told: Told::All };
             let outcome = search_on(&Engine::cpu(), &[n], &plan, &(), &mut |_, _| {})?;
             let primes: Vec<&BigUint> = outcome.numbers[0].primes.iter().map(|it| &it.prime).collect();
-            assert!(primes.contains(&&p), "{small}: {primes:?}");
+            assert!(primes.contains(&&p), "{small}: {:?}", outcome.numbers[0]);
             let product: BigUint = primes.into_iter().chain(&outcome.numbers[0].composites).product();
             assert_eq!(product, &p * &q * small);
         }
