@@ -134,9 +134,13 @@ fn a_lost_description_of_an_extended_campaign() {
     collatz(&dir, ASKED).fails(1, &[advice]);
     fs::create_dir(dir.path("away")).unwrap();
     let away = |path: &PathBuf| dir.path("away").join(name(path));
-    later.iter().for_each(|path| fs::rename(path, away(path)).unwrap());
+    for path in &later {
+        fs::rename(path, away(path)).unwrap();
+    }
     collatz(&dir, ASKED).ok();
-    later.iter().for_each(|path| fs::rename(away(path), path).unwrap());
+    for path in &later {
+        fs::rename(away(path), path).unwrap();
+    }
     let run = collatz(&dir, &format!("{extend} --json"));
     assert_eq!(json(&run)["windows"], 0, "{}", run.stderr);
     collatz(&dir, "status camp --complete").ok();

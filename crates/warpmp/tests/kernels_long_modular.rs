@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::slice::from_ref;
+
 use num_bigint::BigUint;
 use warpmp::kernels::{Abilities, OperationShape, Settings};
 use warpmp::operation::Status;
@@ -93,7 +95,7 @@ fn special_quotients() {
         let limbs = bits.div_ceil(32);
         let half = limbs.div_ceil(2);
         let one = BigUint::from(1_u32);
-        let digits = |word: u32| BigUint::from_slice(&vec![word; limbs]) % (&one << bits) | &one;
+        let digits = |word: u32| (BigUint::from_slice(&vec![word; limbs]) % (&one << bits)) | &one;
         let random = random_modulus(bits);
         let moduli = [(&one << bits) - 1_u32, random.clone(), digits(0x8000_7fff), radix(half) - 1_u32, one.clone()];
         let quotients =
@@ -115,7 +117,7 @@ fn special_quotients() {
         let two = [BigUint::from(2_u32)];
         check_rows(Operation::FromMont, "products", &[bits; 2], &[&two, &moduli], None);
         let values = [BigUint::ZERO, &random - 1_u32, random.clone(), &random >> 1];
-        check_rows(Operation::MontSqr, "products", &[bits; 2], &[&values, &[random.clone()]], None);
+        check_rows(Operation::MontSqr, "products", &[bits; 2], &[&values, from_ref(&random)], None);
         check_rows(Operation::MontSqr, "products", &[bits; 2], &[&values, &[&random - 1_u32]], None);
     }
 }
@@ -152,9 +154,9 @@ fn operands_near_the_modulus() {
         let m = random_modulus(bits) - 2_u32;
         let values = near(&m);
         let others: Vec<BigUint> = values.iter().rev().cloned().collect();
-        check_rows(Operation::AddMod, "long-mod", &[bits; 3], &[&values, &others, &[m.clone()]], None);
-        check_rows(Operation::SubMod, "long-mod", &[bits; 3], &[&others, &values, &[m.clone()]], None);
-        check_rows(Operation::NegMod, "long-mod", &[bits; 2], &[&values, &[m]], None);
+        check_rows(Operation::AddMod, "long-mod", &[bits; 3], &[&values, &others, from_ref(&m)], None);
+        check_rows(Operation::SubMod, "long-mod", &[bits; 3], &[&others, &values, from_ref(&m)], None);
+        check_rows(Operation::NegMod, "long-mod", &[bits; 2], &[&values, from_ref(&m)], None);
     }
 }
 

@@ -327,7 +327,9 @@ pub fn search_on(
     let starts = plan.attempts.starts();
     let factored = |n: &BigUint| {
         let mut factorisation = Factorisation::new(n);
-        starts.iter().for_each(|start| factorisation.split_off(start));
+        for start in &starts {
+            factorisation.split_off(start);
+        }
         factorisation
     };
     let mut all: Vec<Factorisation> = numbers.par_iter().map(factored).collect();
