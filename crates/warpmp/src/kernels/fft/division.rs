@@ -30,7 +30,12 @@ const DIVISIONS: [[u32; 2]; 12] = [
 ];
 
 /// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
-pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
+const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
+
+/// The fewest points for complex coefficients of so many limbs.
+pub(in crate::kernels) fn complex_points(limbs: u32) -> Option<u32> {
+    COMPLEX_POINTS.into_iter().find(|&points| points >= limbs)
+}
 
 /// The divisions of products modulo `Bⁿ + 1` from which a product is made: `n` limbs have as many digits.
 const WRAPPED_DIVISIONS: [[u32; 2]; 9] =

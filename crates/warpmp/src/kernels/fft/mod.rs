@@ -39,7 +39,7 @@ use super::transform::{Place, SHARED_MEMORY_FROM, row};
 use super::{Algorithm, FftSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
 use digits::Start;
-pub(super) use division::{COMPLEX_POINTS, wrapped_limbs};
+pub(super) use division::{complex_points, wrapped_limbs};
 use doubles::Doubles;
 use large::Large;
 

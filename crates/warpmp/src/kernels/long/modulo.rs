@@ -15,7 +15,7 @@ use super::source::Number;
 use super::unwrap::Unwrap;
 use crate::kernels::OperationShape;
 use crate::kernels::fft::large::Large;
-use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, wrapped_limbs};
+use crate::kernels::fft::{BLOCK_LIMBS, Fft, complex_points, wrapped_limbs};
 use crate::kernels::tensor::Tensor;
 
 /// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
@@ -184,9 +184,4 @@ impl Steps {
         let rows = unwrap.rows();
         self.push(Box::new(unwrap), rows);
     }
-}
-
-/// The points of a product with complex coefficients of so many limbs.
-pub(super) fn complex_points(limbs: u32) -> Option<u32> {
-    COMPLEX_POINTS.into_iter().find(|&points| points >= limbs)
 }

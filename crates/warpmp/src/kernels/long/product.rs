@@ -3,14 +3,14 @@
 //! A product is by `tensor` where that is faster for many products, else by `fft`. The lengths where one follows the other are
 //! measured for the kernels of this folder, which are fewer than those of the shipped table.
 
-use super::modulo::complex_points;
+use warpmp_launch::Spec;
+
 use super::sequence::Steps;
 use super::source::Number;
 use crate::kernels::fft::large::Large;
-use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK};
+use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK, complex_points};
 use crate::kernels::tensor::{self, LowProduct, Tensor};
 use crate::kernels::{FftSettings, OperationShape, TensorSettings};
-use warpmp_launch::Spec;
 
 /// The longer factor of a product has at least this many limbs here.
 pub(super) const LEAST_LIMBS: u32 = *tensor::LIMBS.start();
