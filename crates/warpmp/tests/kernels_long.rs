@@ -265,6 +265,11 @@ fn remainders_modulo_neighbours_of_a_power() {
             pairs.push((&d * &other[1] + (&d >> 1), d));
         }
         divide(bits, &pairs);
+        // By a divisor of all lanes: its digits have as many limbs as it has, and one more.
+        if bits[0] == 2 * bits[1] {
+            let (dividends, _): (Vec<BigUint>, Vec<BigUint>) = pairs[..5].iter().cloned().unzip();
+            divide_by_one(bits, &dividends, &pairs[0].1);
+        }
     }
 }
 
