@@ -14,6 +14,20 @@ fn refused(dir: &Dir, args: &str, code: i32, words: &[&str]) {
     assert_eq!(dir.names(), before);
 }
 
+/// An expression whose value, or a number on the way to it, is too long; a negative value of an option, for which clap knows no way.
+#[test]
+fn long_expressions_and_negative_options() {
+    let dir = Dir::new();
+    dir.write("a.txt", "1\n");
+    for expression in ["2^40000-1", "2^40000-2^40000"] {
+        let words = ["the expression has a number that is too long: column 7: a number of more than 128 bits"];
+        dir.mul(&format!("a.txt {expression} --bits 33")).fails(1, &words);
+    }
+    let run = dir.mul("a.txt a.txt --bits -1");
+    assert!(!run.stderr.contains("tip:"), "{}", run.stderr);
+    run.fails(2, &["unexpected argument '-1' found"]);
+}
+
 #[test]
 fn different_counts() {
     let dir = Dir::new();

@@ -17,10 +17,8 @@ pub(crate) enum FileError {
     Write { path: String, source: io::Error },
     #[error("{text}: there is no such file, and it is no number: {error}")]
     NoNumber { text: String, error: ExpressionError },
-    #[error(
-        "{text}: there is no such file, and as a number it is too long: {error}; at most {limit} are supported here"
-    )]
-    LongNumber { text: String, error: ExpressionError, limit: usize },
+    #[error("{text}: there is no such file, and the expression has a number that is too long: {error}")]
+    LongNumber { text: String, error: ExpressionError },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error("{path}:{line}: {problem}")]

@@ -183,7 +183,7 @@ impl Source {
             Self { name, reader, plain: None, sizes, total_bytes, consumed_bytes: 0, is_ended: false, limit, format }
         };
         let fault = |error| match error {
-            ExpressionError::TooLarge { .. } => FileError::LongNumber { text: text.into(), error, limit },
+            ExpressionError::TooLarge { .. } => FileError::LongNumber { text: text.into(), error },
             _ => FileError::NoNumber { text: text.into(), error },
         };
         Some(value.map(source).map_err(|error| fault(error).into()))

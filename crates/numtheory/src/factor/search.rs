@@ -164,7 +164,7 @@ fn quotient([top, bottom]: &[BigUint; 2], n: &BigUint) -> BigUint {
 pub struct Find {
     /// The factor, prime by the test of Baillie and Wagstaff.
     pub prime: BigUint,
-    /// The job that found it; none for 2, for roots of powers, and for what is left after other finds.
+    /// The job that found it; none for 2, for divisors of a start, for roots of powers, and for what is left after other finds.
     pub by: Option<(Method, Stage)>,
 }
 
