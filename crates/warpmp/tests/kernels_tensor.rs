@@ -37,9 +37,36 @@ fn every_number_of_panels() {
     }
 }
 
+/// Every number of strips: lengths that fill them, that end within a limb, a piece and a block, and the shortest one.
+#[test]
+fn every_number_of_strips() {
+    for strips in (3..=15).step_by(2) {
+        let filled = 1024 * strips;
+        for bits in [filled, filled - 31, filled - 96, filled - 300, filled - 1023] {
+            for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Runs] {
+                check(&*spec([bits, bits], &one_warp(2)), shape([bits, bits], false), 3, pattern);
+            }
+        }
+        check_all(NAME, [filled, filled], &one_warp(2), 2, &PATTERNS);
+    }
+}
+
+/// A factor fills the strips, and the other one is shorter: its limbs that the highest byte meets end in each of the blocks.
+#[test]
+fn strips_of_unequal_factors() {
+    for (strips, shorter) in [(3, 8), (5, 20), (13, 52)] {
+        for blocks in (0..=shorter).step_by(shorter / 4) {
+            for bits in [256 * blocks, 256 * blocks + 1, 256 * blocks + 250] {
+                let bits = bits.max(1);
+                check_all(NAME, [bits, 1024 * strips], &one_warp(2), 2, &[Pattern::Ones, Pattern::Carry]);
+            }
+        }
+    }
+}
+
 #[test]
 fn carries() {
-    for bits in [1024, 2048, 3000, 4096] {
+    for bits in [1024, 2048, 3000, 3072, 4096, 5120] {
         for pattern in PATTERNS.into_iter().chain([Pattern::Random, Pattern::Runs, Pattern::Sparse]) {
             check(&*usual(bits), shape([bits, bits], false), 9, pattern);
         }
@@ -66,7 +93,7 @@ fn unequal_lengths() {
 
 #[test]
 fn squares() {
-    for bits in [1000, 2048, 3001, 4096, 6144, 8192, 16384] {
+    for bits in [1000, 2048, 3001, 4096, 6144, 6200, 7168, 8192, 9216, 16384] {
         for pattern in PATTERNS {
             check_square(&*squaring(NAME, bits, &Settings::default()), bits, 3, pattern);
         }
@@ -155,7 +182,14 @@ fn matrix_products() {
     for (bits, expected) in [(2048, 18), (4096, 68), (8192, 264), (16384, 1040)] {
         assert_eq!(per_product([bits, bits]), expected, "{bits} bits");
     }
-    for (bits, expected) in [([1024, 1024], 10), ([3072, 3072], 52), ([5000, 5000], 126), ([512, 8192], 24)] {
+    for (bits, expected) in [
+        ([1024, 1024], 10),
+        ([3072, 3072], 39),
+        ([3073, 3073], 56),
+        ([5000, 5000], 105),
+        ([512, 8192], 24),
+        ([512, 9000], 27),
+    ] {
         assert_eq!(per_product(bits), expected, "{bits:?} bits");
     }
 }

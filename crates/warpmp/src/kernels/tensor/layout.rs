@@ -3,8 +3,8 @@
 //! ```text
 //! a            8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros; twice, unless there are entries
 //! b            the limbs, zeros to the end of the panels; nothing if `b` waits in registers
-//! entries      with two to seven panels: an entry for each word of `a` and of its zeros
-//! work         the columns of the panels; later the digits of the result, then its limbs
+//! entries      with two to five panels, or seven and more strips: an entry for each word of `a` and of its zeros
+//! work         the columns of the panels or strips; later the digits of the result, then its limbs
 //! ```
 //!
 //! Low halves have entries with other numbers of panels, and columns of their own before the work area: see `low`.
@@ -16,6 +16,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::part::Part;
 use super::piece;
+use super::strip::{self, STRIP_BLOCKS, strips_of};
 
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
 pub(in crate::kernels) const BLOCK_LIMBS: u32 = 8;
@@ -28,6 +29,9 @@ pub(super) const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
 
 /// Limbs of a piece: what a lane loads or stores at a time.
 pub(in crate::kernels) const PIECE_LIMBS: u32 = 4;
+
+/// The fewest strips with which matrices are made of entries. With fewer, words are as fast, or faster.
+const STRIPS_WITH_ENTRIES: u32 = 7;
 
 /// Bytes of a block.
 pub(in crate::kernels) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
@@ -43,6 +47,8 @@ pub(super) struct Layout {
     pub(super) blocks: u32,
     /// Panels: of blocks of `b`, and of blocks of each half of the result.
     pub(super) panels: u32,
+    /// The number of strips, if the blocks are in strips instead of panels.
+    pub(super) strips: Option<u32>,
     /// Where the columns, the digits and the limbs of the result begin.
     pub(super) work: u32,
     /// Are there entries of `a`?
@@ -58,20 +64,26 @@ impl Layout {
     pub(super) fn of(limbs: [u32; 3], pieces: [u32; 2], is_cyclic: bool) -> Self {
         let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
-        let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS && !is_cyclic;
+        let panels = longest.div_ceil(PANEL_LIMBS);
+        let strips = strips_of(longest.div_ceil(BLOCK_LIMBS));
+        let in_pieces = panels == 2 && strips.is_none() && piece(c) == PIECE_LIMBS && !is_cyclic;
         // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With six and more, words are 0.5 to 2 % faster;
         // with five `ptxas` spills two registers for them.
-        let has_entries = matches!(panels, 2..=5);
-        let layout =
-            Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces, is_cyclic };
+        // In strips words take one permutation for each two rows of a limb, entries none.
+        let has_entries = match strips {
+            Some(strips) => strips >= STRIPS_WITH_ENTRIES,
+            None => matches!(panels, 2..=5),
+        };
+        let blocks = a.div_ceil(BLOCK_LIMBS);
+        let layout = Self { limbs, pieces, blocks, panels, strips, work: 0, has_entries, in_pieces, is_cyclic };
         Self { work: layout.end_of_operands(), ..layout }
     }
 
     /// The layout of a low half. `work` is the end of the operands; `LowProduct` moves it behind the columns.
     pub(super) fn of_low(limbs: [u32; 3], pieces: [u32; 2], with_entries: &RangeInclusive<u32>) -> Self {
         let layout = Self::of(limbs, pieces, false);
-        let layout = Self { has_entries: with_entries.contains(&layout.panels), ..layout };
+        let has_entries = with_entries.contains(&layout.panels);
+        let layout = Self { has_entries, strips: None, in_pieces: false, ..layout };
         Self { work: layout.end_of_operands(), ..layout }
     }
 
@@ -80,14 +92,22 @@ impl Layout {
         self.entries() + if self.has_entries { self.entry_bytes() } else { 0 }
     }
 
-    /// Columns of all panels.
+    /// Blocks of all panels or strips.
     pub(super) const fn columns(self) -> u32 {
-        COLUMNS * self.panels
+        match self.strips {
+            Some(strips) => STRIP_BLOCKS * strips,
+            None => COLUMNS * self.panels,
+        }
     }
 
     /// Limbs of the result that a lane finishes, where it does not finish pieces.
     pub(super) const fn chunk(self) -> u32 {
-        PIECE_LIMBS * self.panels
+        self.columns() / 2
+    }
+
+    /// Limbs of a chunk that are loaded or stored at a time.
+    pub(super) const fn chunk_piece(self) -> u32 {
+        if self.strips.is_some() { PIECE_LIMBS / 2 } else { PIECE_LIMBS }
     }
 
     /// Bytes of a place of `a`.
@@ -147,14 +167,16 @@ impl Layout {
         8 * (self.chunk() + 1)
     }
 
-    /// Bytes from the limbs of a lane to those of the next: the limbs, and a piece of padding.
+    /// Bytes from the limbs of a lane to those of the next: the limbs, and a piece of padding. An odd number of strips needs none.
     pub(super) const fn limb_bytes(self) -> u32 {
-        4 * self.chunk() + 16
+        4 * self.chunk() + if self.strips.is_some() { 0 } else { 16 }
     }
 
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
-        let work = if self.in_pieces {
+        let work = if let Some(strips) = self.strips {
+            strip::bytes(strips)
+        } else if self.in_pieces {
             8 * 2 * BLOCK_LIMBS * self.columns()
         } else if self.is_cyclic {
             // Half of the digits take less room than the columns before them or the limbs after them.

@@ -31,6 +31,7 @@ mod operands;
 pub(in crate::kernels) mod part;
 mod result;
 mod square;
+mod strip;
 mod warps;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
@@ -43,6 +44,7 @@ use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use low::LowProduct;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
+use multiply::ProductSums;
 pub(in crate::kernels) use multiply::matrix_of_words;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
@@ -250,7 +252,13 @@ impl Tensor {
                 layout.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, place, source, FENCE);
+            let sums = match layout.strips {
+                None => ProductSums::Panels(layout.multiply(b, place, source, FENCE)),
+                Some(strips) => {
+                    let sums = layout.multiply_strips(b, place, (source, strips), FENCE);
+                    ProductSums::Strips(sums, layout.words_of_highest_byte(b, place, (source, strips)))
+                }
+            };
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, rows, place, before) };
             let addends = rows.addends(b, before);

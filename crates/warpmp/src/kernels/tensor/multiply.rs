@@ -13,10 +13,18 @@ use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::operands::ending_with;
+use super::strip::StripSums;
 use super::warps::Place;
 
 /// The sums of a panel in a lane: two matrix products of two rows and two columns each.
 pub(super) type Sums = [[R32; 4]; 2];
+
+/// All sums of a product.
+pub(super) enum ProductSums {
+    Panels(Vec<PanelSums>),
+    /// Those of strips, and what is added to digits.
+    Strips(Vec<StripSums>, Option<Vec<R32>>),
+}
 
 /// The sums of a panel: those of the low blocks of the result, and those of both.
 pub(super) struct PanelSums {
@@ -176,6 +184,22 @@ impl Operands {
                     [zero, b.prmt(zero, three, 0x5321), b.prmt(zero, three, 0x6532), three]
                 });
                 matrix_of_windows(windows, rows(true))
+            }
+        }
+    }
+
+    /// The matrix of block `step` of `a` for strips: its rows with bytes 3 and 1 of each limb.
+    pub(super) fn strip_matrix(&self, b: &mut Builder, step: u32) -> [R32; 4] {
+        let first = 6 + BLOCK_LIMBS * step;
+        match self.window {
+            Source::Words(window) => {
+                let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
+                let [lower, upper] = [0, 1].map(|i| ending_with(b, words[i], words[i + 1], 1));
+                [words[2], upper, words[1], lower]
+            }
+            Source::Entries(window) => {
+                let [lower, upper] = [1, 2].map(|word| b.load_shared(Vector::V2, window, 8 * (first + word)));
+                [upper[0], upper[1], lower[0], lower[1]]
             }
         }
     }

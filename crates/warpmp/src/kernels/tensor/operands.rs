@@ -5,6 +5,8 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::{divide, vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
+use super::result::from_lane_below;
+use super::strip;
 use super::warps::Place;
 
 impl Layout {
@@ -64,8 +66,11 @@ impl Layout {
         for pass in 0..pieces.div_ceil(32) {
             let to = self.column_of_piece(b, place, pass, &mut first);
             let copy = |b: &mut Builder| {
-                let words = b.load_shared(vector(words), from, before + 128 * words * pass);
-                put_piece(b, &words, to, work);
+                let at = before + 128 * words * pass;
+                // Before the first word are zeros.
+                let below = self.strips.map(|_| b.load_shared(Vector::V1, from, at - 4)[0]);
+                let words = b.load_shared(vector(words), from, at);
+                put_piece(b, &words, below, to, work);
             };
             if 32 * (pass + 1) > pieces {
                 let inside = b.compare(Cmp::Lt, place.lane, pieces - 32 * pass);
@@ -79,13 +84,20 @@ impl Layout {
     /// The same for a `b` whose pieces are in registers.
     pub(super) fn arrange_waiting(self, b: &mut Builder, place: &Place, words: &[R32]) {
         let to = self.column_of_piece(b, place, 0, &mut None);
-        put_piece(b, words, to, self.work);
+        let below = self.strips.map(|_| from_lane_below(b, place, words[words.len() - 1]));
+        let pieces = BLOCK_LIMBS * self.columns() / self.words_of_pass();
+        if pieces < 32 {
+            let inside = b.compare(Cmp::Lt, place.lane, pieces);
+            b.if_(inside, |b| put_piece(b, words, below, to, self.work));
+        } else {
+            put_piece(b, words, below, to, self.work);
+        }
     }
 
     /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
     /// the first pass.
     fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32, first: &mut Option<R32>) -> (R32, u32) {
-        if let (Some(to), true) = (*first, 16 % self.panels == 0) {
+        if let (Some(to), true) = (*first, self.strips.is_none() && 16 % self.panels == 0) {
             return (to, 16 / self.panels * BLOCK_BYTES * pass);
         }
         let to = if self.panels == 1 {
@@ -93,12 +105,18 @@ impl Layout {
         } else {
             let block = b.shr(place.lane, 1);
             let block = b.add(block, 16 * pass);
-            let column = divide(b, block, self.panels, self.columns() + 16);
-            let panel = b.mad_lo(column, self.panels.wrapping_neg(), block);
+            let panels = self.strips.unwrap_or(self.panels);
+            let column = divide(b, block, panels, self.columns() + 16);
+            let panel = b.mad_lo(column, panels.wrapping_neg(), block);
             let half = b.and(place.lane, 1);
-            let to = b.mad_lo(half, 16, place.shared);
-            let to = b.mad_lo(column, BLOCK_BYTES, to);
-            b.mad_lo(panel, self.panel_bytes(), to)
+            if self.strips.is_some() {
+                let half = b.mul_lo(half, 16);
+                strip::place_of_piece(b, place, [panel, column, half])
+            } else {
+                let to = b.mad_lo(half, 16, place.shared);
+                let to = b.mad_lo(column, BLOCK_BYTES, to);
+                b.mad_lo(panel, self.panel_bytes(), to)
+            }
         };
         first.get_or_insert(to);
         (to, 0)
@@ -114,6 +132,7 @@ impl Layout {
     /// An entry contains every window of four bytes that ends within its word. So a step takes two loads and four permutations instead of three and six.
     pub(super) fn enter(self, b: &mut Builder, place: &Place, a: R32) {
         let entries = self.entries();
+        let is_for_strips = self.strips.is_some();
         let from = b.mad_lo(place.lane, 8, a);
         let to = b.mad_lo(place.lane, 16, place.shared);
         let limbs = self.limbs[0];
@@ -121,9 +140,9 @@ impl Layout {
             let at = BLOCK_BYTES + 256 * pass;
             let below = b.load_shared(Vector::V1, from, at - 4)[0];
             let words = b.load_shared(Vector::V2, from, at);
-            let [first, second] =
-                [[below, words[0]], [words[0], words[1]]].map(|[below, word]| ending_with(b, below, word, 0));
-            b.store_shared(&[first, words[0], second, words[1]], to, entries + 2 * at);
+            let pairs = [[below, words[0]], [words[0], words[1]]];
+            let entries_of_words = pairs.map(|[below, word]| entry(b, below, word, is_for_strips));
+            b.store_shared(entries_of_words.as_flattened(), to, entries + 2 * at);
             words[1]
         };
         // The word after the last one has an entry, too: three bytes of it are bytes of `a`.
@@ -132,9 +151,10 @@ impl Layout {
         match last {
             Some(last) if limbs.is_multiple_of(64) => {
                 let is_top = b.compare(Cmp::Eq, place.lane, 31);
-                let (rest, zero) = (b.shr(last, 8), b.copy(0));
+                let zero = b.copy(0);
+                let rest = entry(b, last, zero, is_for_strips);
                 b.guarded(is_top, true, |g| {
-                    g.store_shared(&[rest, zero], to, entries + 2 * (BLOCK_BYTES + 256 * passes) - 16 * 31);
+                    g.store_shared(&rest, to, entries + 2 * (BLOCK_BYTES + 256 * passes) - 16 * 31);
                 });
             }
             _ => {
@@ -147,8 +167,12 @@ impl Layout {
     }
 }
 
-/// Puts a piece of `b` into its column and the copy of this column.
-fn put_piece(b: &mut Builder, words: &[R32], (to, offset): (R32, u32), work: u32) {
+/// Puts a piece of `b` into its column and the copy of this column, or into the columns of a strip. There `below` is the word before it.
+fn put_piece(b: &mut Builder, words: &[R32], below: Option<R32>, (to, offset): (R32, u32), work: u32) {
+    if let Some(below) = below {
+        strip::put_piece(b, words, below, (to, work + offset));
+        return;
+    }
     let words = reversed(b, words);
     for offset in [offset, offset + COLUMNS * BLOCK_BYTES] {
         b.store_shared(&words, to, work + offset);
@@ -176,6 +200,12 @@ pub(super) fn clear(b: &mut Builder, place: &Place, first: u32, words: u32) {
 /// The four bytes of two neighbouring words that end with byte `x` of the upper one.
 pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32 {
     if x == 3 { word } else { b.prmt(below, word, 0x4321 + 0x1111 * x) }
+}
+
+/// The entry of a word: what no permutation of other words makes. For panels the four bytes that end with its first byte, and the word; for strips the word, and
+/// the four bytes that end with its byte 1.
+fn entry(b: &mut Builder, below: R32, word: R32, is_for_strips: bool) -> [R32; 2] {
+    if is_for_strips { [word, ending_with(b, below, word, 1)] } else { [ending_with(b, below, word, 0), word] }
 }
 
 /// Starts to copy a row of `limbs` limbs in pieces of `width` limbs to `to + offset`. The lane's first piece is at `from`.

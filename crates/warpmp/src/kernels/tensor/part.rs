@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::vector;
 
 use super::layout::{BLOCK_LIMBS, COLUMNS, PIECE_LIMBS};
 use crate::kernels::{OperandShape, OperationShape};
@@ -49,7 +50,7 @@ struct Addend {
     mask: Option<R32>,
 }
 
-/// The pieces that threads have: piece `stride·thread + first` of a product. A piece has [`PIECE_LIMBS`] limbs.
+/// The pieces that threads have: piece `stride·thread + first` of a product.
 #[derive(Clone, Copy)]
 pub(in crate::kernels) struct Pieces {
     pub(in crate::kernels) thread: R32,
@@ -57,6 +58,8 @@ pub(in crate::kernels) struct Pieces {
     pub(in crate::kernels) threads: u32,
     pub(in crate::kernels) stride: u32,
     pub(in crate::kernels) first: u32,
+    /// Limbs of a piece, at most [`PIECE_LIMBS`].
+    pub(in crate::kernels) width: u32,
 }
 
 /// What is added to the digits of a product.
@@ -138,25 +141,25 @@ impl Addends {
         if self.rows.is_empty() {
             return;
         }
-        let Pieces { thread, threads, stride, first: lowest } = pieces;
+        let Pieces { thread, threads, stride, first: lowest, width } = pieces;
         let highest = (threads - 1) * stride + lowest;
         let number = b.mad_lo(thread, stride, lowest);
         for addend in &self.rows {
-            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / PIECE_LIMBS);
+            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / width);
             if highest < first || lowest >= first + pieces {
                 continue;
             }
             let own = b.sub(number, first);
-            let from = b.mad_wide(own, 4 * PIECE_LIMBS, addend.row);
+            let from = b.mad_wide(own, 4 * width, addend.row);
             // The word that adds nothing, for lanes whose piece is outside the row.
             let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
-            let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(nothing)).collect();
+            let words: Vec<R32> = (0..width).map(|_| b.copy(nothing)).collect();
             if first <= lowest && highest < first + pieces {
-                b.load_into(Space::Global, Vector::V4, &words, from, 0);
+                b.load_into(Space::Global, vector(width), &words, from, 0);
             } else {
                 // Before the first piece the number wraps around.
                 let inside = b.compare(Cmp::Lt, own, pieces);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V4, &words, from, 0));
+                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &words, from, 0));
             }
             for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
                 let word = match addend.mask {
@@ -167,9 +170,9 @@ impl Addends {
             }
         }
         if let Some((small, at)) = self.small
-            && (lowest..=highest).contains(&(at / PIECE_LIMBS))
+            && (lowest..=highest).contains(&(at / width))
         {
-            let here = b.compare(Cmp::Eq, number, at / PIECE_LIMBS);
+            let here = b.compare(Cmp::Eq, number, at / width);
             let small = b.select(small, 0, here);
             add(b, digits, small);
         }

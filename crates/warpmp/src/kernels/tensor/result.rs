@@ -16,7 +16,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{divide, piece, vector};
 
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
-use super::multiply::{PanelSums, Sums, rows};
+use super::multiply::{PanelSums, ProductSums, Sums, rows};
 use super::part::{Addends, Part, Pieces};
 use super::warps::Place;
 
@@ -86,11 +86,21 @@ pub(super) struct Kept {
 
 impl Layout {
     /// Writes the product whose sums these are.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], target: &Target<'_>) {
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, sums: &ProductSums, target: &Target<'_>) {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
         let halves = if self.is_cyclic { 1 } else { 2 };
+        let panels = match sums {
+            ProductSums::Panels(panels) => panels,
+            ProductSums::Strips(sums, more) => {
+                self.put_strips(b, place, sums, more.as_deref());
+                b.warp_barrier();
+                let digits = self.get_strips(b, place);
+                self.finish_chunk(b, place, digits, target);
+                return;
+            }
+        };
         if let Some(permuted) = target.permuted {
             let places = Places::Permuted(*permuted);
             self.put_digits(b, place, panels, 2, |b, block, digit| self.put(b, &places, block, digit));
@@ -105,7 +115,19 @@ impl Layout {
         let padded = self.padded(b, place);
         self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &padded, block, digit));
         b.warp_barrier();
-        let limbs = self.resolve(b, place, target);
+        let digits = self.chunk_digits(b, place);
+        self.finish_chunk(b, place, digits, target);
+    }
+
+    /// Writes the chunk of this lane with these digits, low words and high words in turn. Lanes beyond the product compute limbs that nobody stores.
+    fn finish_chunk(self, b: &mut Builder, place: &Place, mut digits: Vec<R32>, target: &Target<'_>) {
+        let width = self.chunk_piece();
+        let pieces = self.chunk() / width;
+        for (i, digits) in (0..).zip(digits.chunks_mut(2 * width as usize)) {
+            let own = Pieces { thread: place.lane, threads: 32, stride: pieces, first: i, width };
+            target.addends.add(b, own, digits);
+        }
+        let limbs = resolve_chunk(b, place, &digits);
         b.section("store");
         if self.chunk() == piece(self.limbs[2]) {
             self.store_piece(b, place, target, 0, &limbs);
@@ -209,16 +231,6 @@ impl Layout {
         self.store_through_shared(b, place, (own, limbs), &Kept { to, limbs: 0..n, width, chunk: words, stride });
     }
 
-    /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
-    fn resolve(self, b: &mut Builder, place: &Place, target: &Target<'_>) -> Vec<R32> {
-        let mut digits = self.chunk_digits(b, place);
-        let pieces = self.chunk() / PIECE_LIMBS;
-        for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
-            target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride: pieces, first: i }, digits);
-        }
-        resolve_chunk(b, place, &digits)
-    }
-
     /// The digits of this lane's chunk, low words and high words in turn.
     fn chunk_digits(self, b: &mut Builder, place: &Place) -> Vec<R32> {
         let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
@@ -245,7 +257,7 @@ impl Layout {
             .map(|half| {
                 let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
                 let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
-                let own = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * half };
+                let own = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * half, width: PIECE_LIMBS };
                 addends.add(b, own, &mut digits);
                 let below = b.shuffle(Shuffle::Idx, digits[7], before, 32);
                 let own = match lowest {

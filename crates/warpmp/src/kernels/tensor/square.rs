@@ -39,6 +39,7 @@ use super::multiplication::Multiplication;
 use super::multiply::{Operands, Source, Sums, add_products, difference, snapshot, zeros};
 use super::operands::{clear, ending_with, fetch, reversed};
 use super::result::resolve_chunk;
+use super::strip::strips_of;
 use super::warps::{ALIGNMENT, Place, Warps};
 use crate::kernels::{OperationShape, Spec, TensorSettings};
 use crate::operation::Operation;
@@ -79,9 +80,16 @@ pub(super) struct Square {
     warps: Warps,
 }
 
+/// Numbers of strips with which a product is faster than a square in panels, one strip more.
+const FASTER_STRIPS: [u32; 2] = [7, 9];
+
 /// Does the kernel take this shape?
 pub(super) fn fits(shape: OperationShape) -> bool {
-    shape.operation == Operation::Sqr && PANELS.contains(&shape.operands()[0].limbs().div_ceil(PANEL_LIMBS))
+    let limbs = shape.operands()[0].limbs();
+    let strips = strips_of(limbs.div_ceil(BLOCK_LIMBS));
+    shape.operation == Operation::Sqr
+        && PANELS.contains(&limbs.div_ceil(PANEL_LIMBS))
+        && !strips.is_some_and(|strips| FASTER_STRIPS.contains(&strips))
 }
 
 impl Square {

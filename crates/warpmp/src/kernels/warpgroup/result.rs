@@ -48,7 +48,11 @@ impl Place {
         let mut digits = self.digits(b, target.part);
         let stride = self.layout.chunk() / PIECE_LIMBS;
         for (digits, first) in digits.chunks_mut(2 * PIECE_LIMBS as usize).zip(0..) {
-            target.addends.add(b, Pieces { thread: self.thread, threads: THREADS, stride, first }, digits);
+            target.addends.add(
+                b,
+                Pieces { thread: self.thread, threads: THREADS, stride, first, width: PIECE_LIMBS },
+                digits,
+            );
         }
         let own = self.resolve(b, &digits);
         b.section("store");

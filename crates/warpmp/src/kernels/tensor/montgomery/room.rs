@@ -45,6 +45,7 @@ impl Room {
             pieces: [PIECE_LIMBS; 2],
             blocks: COLUMNS * panels,
             panels,
+            strips: None,
             work: 0,
             // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too. With eight, `ptxas` would spill registers.
             has_entries: panels <= 7,

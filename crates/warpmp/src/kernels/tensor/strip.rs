@@ -1,0 +1,201 @@
+//! Strips: blocks in fours, for factors whose blocks do not fill panels of eight.
+//!
+//! cost       `strips·(blocks of a + 1)` matrix products of 16×32 by 32×8 bytes, where panels would take `(strips + 1)·(blocks of a + 1)`
+//!
+//! A *strip* is eight columns, as a panel is. But it has four blocks of `b`, each twice: as it is, and a byte further. Column `2c` of a strip is block `c`, column `2c + 1` begins with the
+//! byte before this block. So one matrix product is enough, with two of the four rows of each limb: bytes 3 and 1. In the odd columns the same rows are bytes 2 and 0. Lane `4g + t` has
+//! rows `4g + 3` and `4g + 1` of both columns of block `t`: four bytes of the same limb.
+//!
+//! Blocks are in strips as they are in panels: block `j` is block `⌊j / strips⌋` of strip `j mod strips`. So the columns that meet a strip in a step meet the next strip in the next step.
+//!
+//! **The highest byte of `b`** would begin one block more if `b` fills the strips. Its products are added to digits instead: with the byte `x`, limb `p` of `a` adds `x` times its bytes 3 and
+//! 1, which are bytes 2 and 0 of limb `p` of the high half.
+//!
+//! **Banks.** A lane has a chunk of `2·strips` limbs. As `strips` is odd, four digits of padding after each eight chunks keep digits that are stored at the same time in different banks,
+//! and so pairs that are loaded at the same time.
+//!
+//! bound: the sums of columns as in panels. A digit gets a word, as it does in parts of products.
+//!
+//! source: ours.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::{Cmp, Vector};
+
+use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout};
+use super::multiply::{Operands, Source};
+use super::part::add;
+use super::result::{difference, digit};
+use super::warps::Place;
+
+/// Blocks of a strip.
+pub(super) const STRIP_BLOCKS: u32 = 4;
+
+/// Bytes of a block in its two columns.
+const TWICE_BYTES: u32 = 2 * BLOCK_BYTES;
+
+/// Bytes from a strip to the next. The padding puts the blocks that a quarter of a warp writes into different banks, if they are of neighbouring strips.
+const STRIP_BYTES: u32 = STRIP_BLOCKS * TWICE_BYTES + 32;
+
+/// Bytes of padding after the digits of eight chunks.
+const DIGITS_PADDING: u32 = 32;
+
+/// The sums of a strip: those of the low blocks of the result, and those of both.
+pub(super) struct StripSums {
+    low: [R32; 4],
+    both: [R32; 4],
+}
+
+/// The strips that hold this many blocks, where they hold fewer than panels of eight would: an odd number, and more than one.
+pub(super) fn strips_of(blocks: u32) -> Option<u32> {
+    let strips = blocks.div_ceil(STRIP_BLOCKS);
+    (strips > 1 && !strips.is_multiple_of(2)).then_some(strips)
+}
+
+/// The bytes that the columns, and the digits after them, of strips take.
+pub(super) const fn bytes(strips: u32) -> u32 {
+    let digits = 8 * 2 * BLOCK_LIMBS * STRIP_BLOCKS * strips + 4 * DIGITS_PADDING;
+    let columns = STRIP_BYTES * strips;
+    if columns > digits { columns } else { digits }
+}
+
+/// Where a piece of a block belongs in the columns: an address. `piece_bytes` is the piece's place in the block.
+pub(super) fn place_of_piece(b: &mut Builder, place: &Place, [strip, block, piece_bytes]: [R32; 3]) -> R32 {
+    let to = b.add(place.shared, piece_bytes);
+    let to = b.mad_lo(block, TWICE_BYTES, to);
+    b.mad_lo(strip, STRIP_BYTES, to)
+}
+
+/// Puts a piece of `b` into both columns of its block. `below` is the word before it.
+pub(super) fn put_piece(b: &mut Builder, words: &[R32], below: R32, (to, at): (R32, u32)) {
+    let reversed = super::operands::reversed(b, words);
+    b.store_shared(&reversed, to, at);
+    // The last byte of the word before, and the first three bytes of the word, in reverse.
+    let further: Vec<R32> =
+        std::iter::once(&below).chain(words).zip(words).map(|(&below, &word)| b.prmt(below, word, 0x3456)).collect();
+    b.store_shared(&further, to, at + BLOCK_BYTES);
+}
+
+impl Layout {
+    /// Multiplies `a` by the strips at `work`: the sums of each strip. Each `fence` steps end with a barrier.
+    pub(super) fn multiply_strips(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (a, strips): (Source, u32),
+        fence: u32,
+    ) -> Vec<StripSums> {
+        let operands = Operands::of(b, place, a, self.work, fence);
+        // The columns of a strip from each of its blocks on, as if the first one followed the last one.
+        let columns: Vec<R32> = (0..STRIP_BLOCKS)
+            .map(|first| {
+                let column = b.mul_lo(place.lane, 8);
+                let column = if first == 0 { column } else { b.add(column, first * TWICE_BYTES) };
+                let column = if first == 0 { column } else { b.and(column, STRIP_BLOCKS * TWICE_BYTES - 1) };
+                b.add(place.shared, column)
+            })
+            .collect();
+        // Block blocks·strips + s − step: its strip, and how many blocks further than the lane's.
+        let load = |b: &mut Builder, s: u32, step: u32| {
+            let distance = s + self.columns() - step % self.columns();
+            let first = columns[(distance / strips % STRIP_BLOCKS) as usize];
+            let words = b.load_shared(Vector::V2, first, self.work + STRIP_BYTES * (distance % strips));
+            [words[0], words[1]]
+        };
+        let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, place.member, number));
+        let zero = b.copy(0);
+        let mut sums = vec![[zero; 4]; strips as usize];
+        let mut low = sums.clone();
+        let steps = self.blocks + 1;
+        // The blocks that meet strip s in this step; in the next they meet strip s + 1.
+        let mut blocks: Vec<[R32; 2]> = (1..strips).map(|s| load(b, s, 0)).collect();
+        for step in 0..steps.max(self.columns()) {
+            if step < steps {
+                self.fence(b, step, fence);
+                blocks.insert(0, load(b, 0, step));
+                blocks.truncate(strips as usize);
+                let matrix = operands.strip_matrix(b, step);
+                for (sums, &block) in sums.iter_mut().zip(&blocks) {
+                    *sums = b.mma_u8(matrix, block, *sums);
+                }
+            }
+            // The low block of column `step` is complete.
+            if step < self.columns() {
+                let [strip, block] = [step % strips, step / strips].map(|it| it as usize);
+                for (low, &sum) in low[strip].iter_mut().zip(&sums[strip]) {
+                    *low = if block == 0 { sum } else { b.select(sum, *low, here[block]) };
+                }
+            }
+        }
+        low.into_iter().zip(sums).map(|(low, both)| StripSums { low, both }).collect()
+    }
+
+    /// What the highest byte of `b` adds to the digits of the high half, a word for each strip, if `b` fills them.
+    pub(super) fn words_of_highest_byte(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (a, strips): (Source, u32),
+    ) -> Option<Vec<R32>> {
+        if self.limbs[1] < BLOCK_LIMBS * self.columns() {
+            return None;
+        }
+        // Its bytes are in reverse.
+        let highest_block = STRIP_BYTES * (strips - 1) + TWICE_BYTES * (STRIP_BLOCKS - 1);
+        let word = b.load_shared(Vector::V1, place.shared, self.work + highest_block + BLOCK_BYTES - 4)[0];
+        let highest = b.and(word, 0xFF);
+        let (first, bytes) = match a {
+            Source::Words(first) => (first, 4),
+            Source::Entries(first) => (first, 8),
+        };
+        let own = b.mad_lo(place.member, bytes * BLOCK_LIMBS * strips, first);
+        let own = b.mad_lo(place.group, bytes, own);
+        let block = b.mul_lo(place.member, strips);
+        let words = (0..strips).map(|s| {
+            let at = bytes * BLOCK_LIMBS * (1 + s);
+            let limb = if (STRIP_BLOCKS - 1) * strips + s <= self.blocks {
+                b.load_shared(Vector::V1, own, at)[0]
+            } else {
+                let limb = b.copy(0);
+                if s <= self.blocks {
+                    let inside = b.compare(Cmp::Le, block, self.blocks - s);
+                    b.guarded(inside, true, |g| {
+                        g.load_into(warpmp_kernel::ir::Space::Shared, Vector::V1, &[limb], own, at)
+                    });
+                }
+                limb
+            };
+            let bytes = b.prmt(limb, 0, 0x4341);
+            b.mul_lo(bytes, highest)
+        });
+        Some(words.collect())
+    }
+
+    /// Puts the digits of a product into shared memory. `more` is added to those of the high half.
+    pub(super) fn put_strips(self, b: &mut Builder, place: &Place, sums: &[StripSums], more: Option<&[R32]>) {
+        let strips = sums.len() as u32;
+        let to = b.mad_lo(place.group, 8, place.shared);
+        let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
+        let pair = b.shr(place.member, 1);
+        let to = b.mad_lo(pair, DIGITS_PADDING, to);
+        let greatest = self.greatest_sum();
+        for (sums, s) in sums.iter().zip(0..) {
+            let [low, mut both] = [sums.low, sums.both]
+                .map(|[third, second, first, lowest]| digit(b, [lowest, first, second, third], place.bytes, greatest));
+            if let Some(more) = more {
+                add(b, &mut both, more[s as usize]);
+            }
+            let high = difference(b, both, low);
+            let at = self.work + 8 * BLOCK_LIMBS * s;
+            b.store_shared(&low, to, at);
+            b.store_shared(&high, to, at + 8 * BLOCK_LIMBS * self.columns() + 2 * DIGITS_PADDING);
+        }
+    }
+
+    /// The digits of this lane's chunk, low words and high words in turn.
+    pub(super) fn get_strips(self, b: &mut Builder, place: &Place) -> Vec<R32> {
+        let eight = b.shr(place.lane, 3);
+        let from = b.mad_lo(eight, DIGITS_PADDING, place.shared);
+        let from = b.mad_lo(place.lane, 8 * self.chunk(), from);
+        (0..self.chunk()).step_by(2).flat_map(|i| b.load_shared(Vector::V4, from, self.work + 8 * i)).collect()
+    }
+}
