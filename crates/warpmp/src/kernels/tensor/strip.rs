@@ -19,7 +19,7 @@
 //! source: ours.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::{Cmp, Vector};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout};
 use super::multiply::{Operands, Source};
@@ -149,20 +149,21 @@ impl Layout {
         };
         let own = b.mad_lo(place.member, bytes * BLOCK_LIMBS * strips, first);
         let own = b.mad_lo(place.group, bytes, own);
-        let block = b.mul_lo(place.member, strips);
+        // After the limbs of `a` is a block of zeros; beyond it nothing is read.
+        let block = (self.blocks + 1 < self.columns()).then(|| b.mul_lo(place.member, strips));
         let words = (0..strips).map(|s| {
             let at = bytes * BLOCK_LIMBS * (1 + s);
-            let limb = if (STRIP_BLOCKS - 1) * strips + s <= self.blocks {
-                b.load_shared(Vector::V1, own, at)[0]
-            } else {
-                let limb = b.copy(0);
-                if s <= self.blocks {
+            let limb = match block {
+                Some(block) if s <= self.blocks => {
+                    let limb = b.copy(0);
                     let inside = b.compare(Cmp::Le, block, self.blocks - s);
                     b.guarded(inside, true, |g| {
-                        g.load_into(warpmp_kernel::ir::Space::Shared, Vector::V1, &[limb], own, at)
+                        g.load_into(Space::Shared, Vector::V1, &[limb], own, at);
                     });
+                    limb
                 }
-                limb
+                Some(_) => b.copy(0),
+                None => b.load_shared(Vector::V1, own, at)[0],
             };
             let bytes = b.prmt(limb, 0, 0x4341);
             b.mul_lo(bytes, highest)
