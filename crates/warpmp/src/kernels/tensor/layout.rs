@@ -65,7 +65,8 @@ impl Layout {
         let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(PANEL_LIMBS);
-        let strips = strips_of(longest.div_ceil(BLOCK_LIMBS));
+        // Modulo `B^n − 1` columns are in panels, which `n` limbs fill.
+        let strips = strips_of(longest.div_ceil(BLOCK_LIMBS)).filter(|_| !is_cyclic);
         let in_pieces = panels == 2 && strips.is_none() && piece(c) == PIECE_LIMBS && !is_cyclic;
         // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With six and more, words are 0.5 to 2 % faster;
         // with five `ptxas` spills two registers for them.
@@ -107,7 +108,7 @@ impl Layout {
 
     /// Limbs of a chunk that are loaded or stored at a time.
     pub(super) const fn chunk_piece(self) -> u32 {
-        if self.strips.is_some() { PIECE_LIMBS / 2 } else { PIECE_LIMBS }
+        if self.has_own_places() { PIECE_LIMBS / 2 } else { PIECE_LIMBS }
     }
 
     /// Bytes of a place of `a`.
@@ -167,15 +168,24 @@ impl Layout {
         8 * (self.chunk() + 1)
     }
 
+    /// Are there strips whose digits have places of their own?
+    pub(super) const fn has_own_places(self) -> bool {
+        match self.strips {
+            Some(strips) => strip::has_own_places(strips),
+            None => false,
+        }
+    }
+
     /// Bytes from the limbs of a lane to those of the next: the limbs, and a piece of padding. An odd number of strips needs none.
     pub(super) const fn limb_bytes(self) -> u32 {
-        4 * self.chunk() + if self.strips.is_some() { 0 } else { 16 }
+        4 * self.chunk() + if self.has_own_places() { 0 } else { 16 }
     }
 
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
         let work = if let Some(strips) = self.strips {
-            strip::bytes(strips)
+            let digits = if self.has_own_places() { strip::digit_bytes(strips) } else { 32 * self.digit_bytes() };
+            strip::column_bytes(strips).max(digits)
         } else if self.in_pieces {
             8 * 2 * BLOCK_LIMBS * self.columns()
         } else if self.is_cyclic {

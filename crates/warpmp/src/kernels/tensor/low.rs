@@ -165,6 +165,6 @@ impl Spec for LowProduct {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![self.warps.stage(self.multiplication, |b, ports| self.write(b, ports))]
+        vec![self.warps.stage(self.multiplication, None, |b, ports| self.write(b, ports))]
     }
 }

@@ -298,6 +298,8 @@ impl Spec for Tensor {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![self.warps.stage(self.multiplication, |b, ports| self.write(b, ports))]
+        let strips = self.layout.strips.filter(|_| self.multiplication.part == Part::Whole);
+        let max_registers = strips.and_then(strip::max_registers);
+        vec![self.warps.stage(self.multiplication, max_registers, |b, ports| self.write(b, ports))]
     }
 }

@@ -94,9 +94,20 @@ impl Layout {
         let panels = match sums {
             ProductSums::Panels(panels) => panels,
             ProductSums::Strips(sums, more) => {
-                self.put_strips(b, place, sums, more.as_deref());
-                b.warp_barrier();
-                let digits = self.get_strips(b, place);
+                let sums = (&sums[..], more.as_deref());
+                let digits = if self.has_own_places() {
+                    self.put_strips(b, place, sums);
+                    b.warp_barrier();
+                    self.get_strips(b, place)
+                } else {
+                    let padded = self.padded(b, place);
+                    self.fold_strips(b, place, sums, |b, s, [low, high]| {
+                        self.put(b, &padded, s, low);
+                        self.put(b, &padded, self.columns() + s, high);
+                    });
+                    b.warp_barrier();
+                    self.chunk_digits(b, place)
+                };
                 self.finish_chunk(b, place, digits, target);
                 return;
             }

@@ -328,6 +328,6 @@ impl Spec for Square {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![self.warps.stage(self.multiplication, |b, ports| self.write(b, ports))]
+        vec![self.warps.stage(self.multiplication, None, |b, ports| self.write(b, ports))]
     }
 }

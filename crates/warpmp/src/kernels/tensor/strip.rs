@@ -11,7 +11,7 @@
 //! **The highest byte of `b`** would begin one block more if `b` fills the strips. Its products are added to digits instead: with the byte `x`, limb `p` of `a` adds `x` times its bytes 3 and
 //! 1, which are bytes 2 and 0 of limb `p` of the high half.
 //!
-//! **Banks.** A lane has a chunk of `2·strips` limbs. As `strips` is odd, four digits of padding after each eight chunks keep digits that are stored at the same time in different banks,
+//! **Banks.** A lane has a chunk of `2·strips` limbs. If `strips` is odd, four digits of padding after each eight chunks keep digits that are stored at the same time in different banks,
 //! and so pairs that are loaded at the same time.
 //!
 //! bound: the sums of columns as in panels. A digit gets a word, as it does in parts of products.
@@ -45,17 +45,31 @@ pub(super) struct StripSums {
     both: [R32; 4],
 }
 
-/// The strips that hold this many blocks, where they hold fewer than panels of eight would: an odd number, and more than one.
+/// The strips that hold this many blocks, where they are faster than panels: an odd number, for which there would be a panel of which half is empty, or 10 or 12. One
+/// strip is no faster.
 pub(super) fn strips_of(blocks: u32) -> Option<u32> {
     let strips = blocks.div_ceil(STRIP_BLOCKS);
-    (strips > 1 && !strips.is_multiple_of(2)).then_some(strips)
+    (strips > 1 && (has_own_places(strips) || matches!(strips, 10 | 12))).then_some(strips)
 }
 
-/// The bytes that the columns, and the digits after them, of strips take.
-pub(super) const fn bytes(strips: u32) -> u32 {
-    let digits = 8 * 2 * BLOCK_LIMBS * STRIP_BLOCKS * strips + 4 * DIGITS_PADDING;
-    let columns = STRIP_BYTES * strips;
-    if columns > digits { columns } else { digits }
+/// Have the digits places of their own? With an even number of strips they have those of panels.
+pub(super) const fn has_own_places(strips: u32) -> bool {
+    !strips.is_multiple_of(2)
+}
+
+/// The bound on registers with which products have more warps and `ptxas` spills none.
+pub(super) fn max_registers(strips: u32) -> Option<u32> {
+    (strips == 13).then_some(152)
+}
+
+/// The bytes that the columns of strips take.
+pub(super) const fn column_bytes(strips: u32) -> u32 {
+    STRIP_BYTES * strips
+}
+
+/// The bytes that the digits of a product take, in places of their own.
+pub(super) const fn digit_bytes(strips: u32) -> u32 {
+    8 * 2 * BLOCK_LIMBS * STRIP_BLOCKS * strips + 4 * DIGITS_PADDING
 }
 
 /// Where a piece of a block belongs in the columns: an address. `piece_bytes` is the piece's place in the block.
@@ -171,13 +185,14 @@ impl Layout {
         Some(words.collect())
     }
 
-    /// Puts the digits of a product into shared memory. `more` is added to those of the high half.
-    pub(super) fn put_strips(self, b: &mut Builder, place: &Place, sums: &[StripSums], more: Option<&[R32]>) {
-        let strips = sums.len() as u32;
-        let to = b.mad_lo(place.group, 8, place.shared);
-        let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
-        let pair = b.shr(place.member, 1);
-        let to = b.mad_lo(pair, DIGITS_PADDING, to);
+    /// Makes the digits of a product. `more` is added to those of the high half. `put` gets the number of each strip with the digits of the lane's limb of its block in both halves.
+    pub(super) fn fold_strips(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (sums, more): (&[StripSums], Option<&[R32]>),
+        mut put: impl FnMut(&mut Builder, u32, [[R32; 2]; 2]),
+    ) {
         let greatest = self.greatest_sum();
         for (sums, s) in sums.iter().zip(0..) {
             let [low, mut both] = [sums.low, sums.both]
@@ -186,10 +201,22 @@ impl Layout {
                 add(b, &mut both, more[s as usize]);
             }
             let high = difference(b, both, low);
+            put(b, s, [low, high]);
+        }
+    }
+
+    /// Puts the digits of a product into their own places in shared memory.
+    pub(super) fn put_strips(self, b: &mut Builder, place: &Place, sums: (&[StripSums], Option<&[R32]>)) {
+        let strips = sums.0.len() as u32;
+        let to = b.mad_lo(place.group, 8, place.shared);
+        let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
+        let pair = b.shr(place.member, 1);
+        let to = b.mad_lo(pair, DIGITS_PADDING, to);
+        self.fold_strips(b, place, sums, |b, s, [low, high]| {
             let at = self.work + 8 * BLOCK_LIMBS * s;
             b.store_shared(&low, to, at);
             b.store_shared(&high, to, at + 8 * BLOCK_LIMBS * self.columns() + 2 * DIGITS_PADDING);
-        }
+        });
     }
 
     /// The digits of this lane's chunk, low words and high words in turn.

@@ -104,15 +104,16 @@ impl Warps {
         Geometry::new(32 * self.count, self.products).with_shared(self.count * self.bytes)
     }
 
-    /// The only stage of a multiplication by these warps. `write` writes its kernel.
+    /// The only stage of a multiplication by these warps, with this bound on registers. `write` writes its kernel.
     pub(super) fn stage<'s>(
         self,
         multiplication: Multiplication,
+        max_registers: Option<u32>,
         write: impl Fn(&mut Builder, &Ports) + 's,
     ) -> Stage<'s> {
         Stage::new(self.geometry(), move |entry| {
             let (mut b, ports) = multiplication.open(entry, &self.name_of(multiplication));
-            b.bounds(self.bounds());
+            b.bounds(Bounds { max_registers, ..self.bounds() });
             write(&mut b, &ports);
             b.finish()
         })
