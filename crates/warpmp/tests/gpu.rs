@@ -163,6 +163,22 @@ fn gpu_squares_on_tensor_cores() {
     }
 }
 
+/// Lengths whose blocks are in strips: products, squares, and the parts that are the same kernel.
+#[test]
+fn gpu_multiplies_in_strips() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    let filled = [3072, 5120, 7168, 9216, 10240, 11264, 12288, 13312, 15360];
+    algorithm_conforms(&session, "tensor", &filled, 65);
+    algorithm_conforms(&session, "tensor", &[2080, 2999, 4128, 6200, 8224, 10272, 12300, 14340], 33);
+    for bits in [3072, 5120, 7168, 9216] {
+        operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 65);
+    }
+    parts_conform(&session, "tensor", &PARTS[1..], &[5120, 7168, 9216, 11264], 33);
+}
+
 /// Parts of products by matrix products.
 fn parts_conform(session: &Session, name: &str, operations: &[Operation], sizes: &[usize], lanes: usize) {
     for &operation in operations {

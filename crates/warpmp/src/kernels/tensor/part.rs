@@ -143,23 +143,26 @@ impl Addends {
         }
         let Pieces { thread, threads, stride, first: lowest, width } = pieces;
         let highest = (threads - 1) * stride + lowest;
-        let number = b.mad_lo(thread, stride, lowest);
+        // The addresses of a thread's pieces differ by constants. `ptxas` computes what they have in common once.
+        let before = b.mul_lo(thread, stride);
         for addend in &self.rows {
             let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / width);
             if highest < first || lowest >= first + pieces {
                 continue;
             }
-            let own = b.sub(number, first);
-            let from = b.mad_wide(own, 4 * width, addend.row);
+            let row = if addend.at == 0 { addend.row } else { b.sub64(addend.row, u64::from(4 * addend.at)) };
+            let from = b.mad_wide(before, 4 * width, row);
+            let offset = 4 * width * lowest;
             // The word that adds nothing, for lanes whose piece is outside the row.
             let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
             let words: Vec<R32> = (0..width).map(|_| b.copy(nothing)).collect();
             if first <= lowest && highest < first + pieces {
-                b.load_into(Space::Global, vector(width), &words, from, 0);
+                b.load_into(Space::Global, vector(width), &words, from, offset);
             } else {
                 // Before the first piece the number wraps around.
-                let inside = b.compare(Cmp::Lt, own, pieces);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &words, from, 0));
+                let number = b.add(before, lowest.wrapping_sub(first));
+                let inside = b.compare(Cmp::Lt, number, pieces);
+                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &words, from, offset));
             }
             for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
                 let word = match addend.mask {
@@ -172,7 +175,7 @@ impl Addends {
         if let Some((small, at)) = self.small
             && (lowest..=highest).contains(&(at / width))
         {
-            let here = b.compare(Cmp::Eq, number, at / width);
+            let here = b.compare(Cmp::Eq, before, at / width - lowest);
             let small = b.select(small, 0, here);
             add(b, digits, small);
         }
