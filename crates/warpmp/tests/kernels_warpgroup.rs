@@ -145,13 +145,13 @@ fn the_default_for_many_long_products() {
     };
     let many = 1 << 19;
     assert_eq!(choice(90, [16384; 2], many), NAME);
-    for bits in [12289, 14337, 16385, 18944, 20481, 24577, 28672] {
+    for bits in [13313, 14337, 16385, 18944, 20481, 24577, 28672] {
         assert_eq!(choice(90, [bits; 2], many), NAME, "{bits} bits");
     }
     for (capability, bits, lanes) in [
         (80, [16384; 2], many),
         (100, [16384; 2], many),
-        (90, [12288; 2], many),
+        (90, [13312; 2], many),
         (90, [16384; 2], 32000),
         (90, [8192, 16384], many),
     ] {

@@ -3,9 +3,9 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 512`; buffers padded to whole tiles of 32 lanes
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
-//! cost       `2·panels·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `panels = ⌈max(la, lb)/64⌉`;
+//! cost       `2·panels·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `panels = ⌈max(la, lb)/64⌉`, or less by strips: see `strip`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
-//! registers  64 with one panel, 96 with two, 128 with four, about 245 with six and more
+//! registers  64 with one panel, 96 with two, 128 with four, about 245 with seven and eight; 72 with three strips, 106 with five and seven, about 150 with nine, ten and thirteen, 195 with eleven and twelve
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
@@ -14,7 +14,7 @@
 //! bound: a byte column sums at most `4·min(la, lb)` products of bytes: at most `4·512·255² < 2³¹`, so no sum of a
 //! matrix product wraps. The carries are bounded in `result`.
 //!
-//! Squares of four to eight panels have a kernel of their own (`square`) with 0.63 to 0.77 of the matrix products.
+//! Squares of four to eight panels have a kernel of their own (`square`) with 0.63 to 0.77 of the matrix products, if strips are not faster.
 //! Low halves have a kernel of their own (`low`) with neighbouring blocks in a panel (`half`), as the reductions of Montgomery products have.
 //!
 //! source: schoolbook multiplication as a matrix product by a Toeplitz matrix; columns modulo their number, and the
@@ -100,7 +100,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "a warp a square, bytes as digits, by matrix products on tensor cores; from 6145 bits on each pair of different groups of digits once",
+    summary: "a warp a square, bytes as digits, by matrix products on tensor cores; from 7169 bits on, but not from 8193 to 9216, each pair of different groups of digits once",
     accepts: "operands of 993 to 16384 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };

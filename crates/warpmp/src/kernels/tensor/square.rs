@@ -1,7 +1,7 @@
 //! `tensor` for squares of four to eight panels: each pair of different groups of blocks once, a warp a square.
 //!
 //! computes   c = a²            a: `n` limbs, c: `2n` or one less
-//! requires   `193 ≤ n ≤ 512`; buffers padded to whole tiles of 32 lanes
+//! requires   `225 ≤ n ≤ 256` or `289 ≤ n ≤ 512`; buffers padded to whole tiles of 32 lanes
 //! launch     `32·warps` threads a block, `products` squares a block, one after the other by each warp
 //! cost       about `m·(8m + 1)·G·(G + 1)` matrix products of 16×32 by 32×8 bytes for `G` groups of `m` panels: 204, 270, 408, 504, 680 for
 //!            four to eight panels, where a product has 264, 410, 588, 798, 1040; 12·n bytes of global traffic

@@ -1,6 +1,6 @@
-//! Strips: blocks in fours, for factors whose blocks do not fill panels of eight.
+//! Strips: blocks in fours, for factors with which a panel of eight would be half empty.
 //!
-//! cost       `strips·(blocks of a + 1)` matrix products of 16×32 by 32×8 bytes, where panels would take `(strips + 1)·(blocks of a + 1)`
+//! cost       `strips·(blocks of a + 1)` matrix products of 16×32 by 32×8 bytes; panels would take `(strips + 1)·(blocks of a + 1)` if the number of strips is odd
 //!
 //! A *strip* is eight columns, as a panel is. But it has four blocks of `b`, each twice: as it is, and a byte further. Column `2c` of a strip is block `c`, column `2c + 1` begins with the
 //! byte before this block. So one matrix product is enough, with two of the four rows of each limb: bytes 3 and 1. In the odd columns the same rows are bytes 2 and 0. Lane `4g + t` has
