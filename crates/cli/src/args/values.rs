@@ -61,7 +61,13 @@ pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
 
 /// A bound of a factoring method.
 pub(crate) fn bound(text: &str) -> Result<u64, String> {
-    any(text).map_err(|_| format!("'{text}' is no bound; write 1000000, 1e6 or 10^6"))
+    any(text).map_err(|_| match expression::parse(text) {
+        // A number that is whole and not negative is too great.
+        Ok(value) if value.to_string().bytes().all(|it| it.is_ascii_digit()) => {
+            format!("the greatest bound is {}", u64::MAX)
+        }
+        Ok(_) | Err(_) => format!("'{text}' is no bound; write 1000000, 1e6 or 10^6"),
+    })
 }
 
 /// A number, or a ratio of two: `2/7`.
@@ -149,7 +155,9 @@ mod tests {
             (bound("1e6"), bound("1.5e6"), bound("2^20"), bound("0")),
             (Ok(1_000_000), Ok(1_500_000), Ok(1 << 20), Ok(0))
         );
-        assert!(["", "e6", "1.25e1", "1e", "1e30", "-1e3", "x"].iter().all(|wrong| bound(wrong).is_err()));
+        let error = |text: &str| bound(text).unwrap_err();
+        assert!(["", "e6", "1.25e1", "1e", "-1e3", "x"].iter().all(|wrong| error(wrong).contains("no bound")));
+        assert!(["1e30", "2^64"].iter().all(|great| error(great).contains("greatest bound is 18446744073709551615")));
         assert!(share("0.5").is_ok() && share("nan").is_err() && share("1.1").is_err());
         assert!(any("18446744073709551615").is_ok() && any("18446744073709551616").is_err());
     }
