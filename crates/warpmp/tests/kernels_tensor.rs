@@ -40,7 +40,7 @@ fn every_number_of_panels() {
 /// Every number of strips: lengths that fill them, that end within a limb, a piece and a block, and the shortest one.
 #[test]
 fn every_number_of_strips() {
-    for strips in (3..=15).step_by(2) {
+    for strips in (3..=15).step_by(2).chain([10, 12]) {
         let filled = 1024 * strips;
         for bits in [filled, filled - 31, filled - 96, filled - 300, filled - 1023] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Runs] {
@@ -51,7 +51,7 @@ fn every_number_of_strips() {
     }
 }
 
-/// A factor fills the strips, and the other one is shorter: its limbs that the highest byte meets end in each of the blocks.
+/// One factor fills the strips. The other one is shorter and ends in different blocks: the highest byte of the first one meets zeros above.
 #[test]
 fn strips_of_unequal_factors() {
     for (strips, shorter) in [(3, 8), (5, 20), (13, 52)] {
@@ -213,6 +213,35 @@ fn costs() {
         }
         let store = counters.section("store").unwrap();
         assert!(2 * store.bank_conflicts() <= store.minimum_shared_wavefronts(), "{bits} bits");
+    }
+}
+
+/// Products in strips. With an odd number of them no access to digits waits for a bank.
+#[test]
+fn costs_of_strips() {
+    for (strips, matrix_products, instructions, wavefronts) in [
+        (3, 39, 387, 124),
+        (5, 105, 631, 215),
+        (7, 203, 821, 364),
+        (9, 333, 1110, 464),
+        (10, 410, 1278, 566),
+        (13, 689, 1761, 664),
+    ] {
+        let (bits, lanes) = (1024 * strips, 8);
+        let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
+        let lanes = lanes as u64;
+        let counted = [
+            counters.op(Op::MmaU8).warps / lanes,
+            counters.instructions().warps / lanes,
+            counters.shared_wavefronts() / lanes,
+        ];
+        assert_eq!(counted, [matrix_products, instructions, wavefronts], "{strips} strips");
+        let sectors = lanes * 2 * bits as u64 / 256;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{strips} strips");
+        let carry = counters.section("carry").unwrap();
+        assert!(carry.bank_conflicts() == 0 || strips % 2 == 0, "{strips} strips");
+        let ones = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), 8, Pattern::Ones);
+        assert_eq!(ones.instructions(), counters.instructions(), "{strips} strips");
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use num_bigint::BigUint;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
-use warpmp_collatz::expression;
+use warpmp_collatz::expression::{self, ExpressionError};
 use warpmp_numtheory::factor::{Sigma, SigmaError};
 
 /// More than any memory holds, and few enough to be multiplied by a width in bytes.
@@ -62,11 +62,10 @@ pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
 /// A bound of a factoring method.
 pub(crate) fn bound(text: &str) -> Result<u64, String> {
     any(text).map_err(|_| match expression::parse(text) {
-        // A number that is whole and not negative is too great.
-        Ok(value) if value.to_string().bytes().all(|it| it.is_ascii_digit()) => {
+        Ok(_) | Err(ExpressionError::TooLarge { .. } | ExpressionError::PastLimit { .. }) => {
             format!("the greatest bound is {}", u64::MAX)
         }
-        Ok(_) | Err(_) => format!("'{text}' is no bound; write 1000000, 1e6 or 10^6"),
+        Err(_) => format!("'{text}' is no bound; write 1000000, 1e6 or 10^6"),
     })
 }
 
@@ -157,7 +156,11 @@ mod tests {
         );
         let error = |text: &str| bound(text).unwrap_err();
         assert!(["", "e6", "1.25e1", "1e", "-1e3", "x"].iter().all(|wrong| error(wrong).contains("no bound")));
-        assert!(["1e30", "2^64"].iter().all(|great| error(great).contains("greatest bound is 18446744073709551615")));
+        assert!(
+            ["1e30", "2^64", "2^4000000"]
+                .iter()
+                .all(|great| error(great).contains("greatest bound is 18446744073709551615"))
+        );
         assert!(share("0.5").is_ok() && share("nan").is_err() && share("1.1").is_err());
         assert!(any("18446744073709551615").is_ok() && any("18446744073709551616").is_err());
     }

@@ -298,8 +298,7 @@ impl Spec for Tensor {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let strips = self.layout.strips.filter(|_| self.multiplication.part == Part::Whole);
-        let max_registers = strips.and_then(strip::max_registers);
+        let max_registers = self.layout.strips.and_then(strip::max_registers);
         vec![self.warps.stage(self.multiplication, max_registers, |b, ports| self.write(b, ports))]
     }
 }

@@ -76,19 +76,33 @@ impl Layout {
         mut done: impl FnMut(&mut Builder, &[Sums], u32),
     ) -> Vec<Sums> {
         let mut sums = vec![zeros; self.panels as usize];
-        // The blocks that meet panel s in this step; in the next they meet panel s + 1.
-        let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, operands, s, 0)).collect();
-        for step in 0..steps {
-            self.fence(b, step, operands.fence);
-            blocks.insert(0, self.load_columns(b, operands, 0, step));
-            blocks.truncate(self.panels as usize);
+        let load = |b: &mut Builder, s, step| self.load_columns(b, operands, s, step);
+        self.in_steps(b, (self.panels, steps, operands.fence), load, |b, blocks, step| {
             let halves = operands.matrix(b, step);
-            for (sums, block) in sums.iter_mut().zip(&blocks) {
+            for (sums, block) in sums.iter_mut().zip(blocks) {
                 add_products(b, halves, block, sums);
             }
             done(b, &sums, step);
-        }
+        });
         sums
+    }
+
+    /// Steps in which a matrix meets the columns of each panel or strip, `count` of them. `load` loads those that meet one in a step. `meet` gets those of all. Each `fence` steps end with a barrier.
+    pub(super) fn in_steps(
+        self,
+        b: &mut Builder,
+        (count, steps, fence): (u32, u32, u32),
+        load: impl Fn(&mut Builder, u32, u32) -> Vec<R32>,
+        mut meet: impl FnMut(&mut Builder, &[Vec<R32>], u32),
+    ) {
+        // The blocks that meet panel s in this step; in the next they meet panel s + 1.
+        let mut blocks: Vec<Vec<R32>> = (1..count).map(|s| load(b, s, 0)).collect();
+        for step in 0..steps {
+            self.fence(b, step, fence);
+            blocks.insert(0, load(b, 0, step));
+            blocks.truncate(count as usize);
+            meet(b, &blocks, step);
+        }
     }
 
     /// Keeps the loads of later steps behind: `ptxas` moves the loads of many steps to the front and spills registers. It moves none
@@ -117,12 +131,17 @@ impl Layout {
     }
 }
 
-/// Copies the sums of a column. The first column of a parity needs no selection: other lanes get theirs later.
+/// Copies the sums of a column.
 pub(super) fn snapshot(b: &mut Builder, low: &mut Sums, both: &Sums, here: &[Pred; 4], column: u32) {
-    let (member, parity) = (column as usize / 2, column as usize % 2);
+    let (member, parity) = (column / 2, column as usize % 2);
     for (low, &both) in low.iter_mut().flatten().zip(both.iter().flatten()).skip(parity).step_by(2) {
-        *low = if member == 0 { both } else { b.select(both, *low, here[member]) };
+        copy_in_lanes(b, low, both, here, member);
     }
+}
+
+/// Copies a sum in the lanes with this member. The first ones need no selection: other lanes get theirs later.
+pub(super) fn copy_in_lanes(b: &mut Builder, low: &mut R32, both: R32, here: &[Pred; 4], member: u32) {
+    *low = if member == 0 { both } else { b.select(both, *low, here[member as usize]) };
 }
 
 /// The rows of the two matrix products, of a lane's four.

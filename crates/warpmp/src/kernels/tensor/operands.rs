@@ -97,26 +97,24 @@ impl Layout {
     /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
     /// the first pass.
     fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32, first: &mut Option<R32>) -> (R32, u32) {
-        if let (Some(to), true) = (*first, self.strips.is_none() && 16 % self.panels == 0) {
-            return (to, 16 / self.panels * BLOCK_BYTES * pass);
+        let (panels, column_bytes, panel_bytes) = match self.strips {
+            Some(strips) => (strips, strip::TWICE_BYTES, strip::STRIP_BYTES),
+            None => (self.panels, BLOCK_BYTES, self.panel_bytes()),
+        };
+        if let (Some(to), true) = (*first, 16 % panels == 0) {
+            return (to, 16 / panels * column_bytes * pass);
         }
-        let to = if self.panels == 1 {
+        let to = if panels == 1 {
             b.mad_lo(place.lane, 8, place.shared)
         } else {
             let block = b.shr(place.lane, 1);
             let block = b.add(block, 16 * pass);
-            let panels = self.strips.unwrap_or(self.panels);
             let column = divide(b, block, panels, self.columns() + 16);
             let panel = b.mad_lo(column, panels.wrapping_neg(), block);
             let half = b.and(place.lane, 1);
-            if self.strips.is_some() {
-                let half = b.mul_lo(half, 16);
-                strip::place_of_piece(b, place, [panel, column, half])
-            } else {
-                let to = b.mad_lo(half, 16, place.shared);
-                let to = b.mad_lo(column, BLOCK_BYTES, to);
-                b.mad_lo(panel, self.panel_bytes(), to)
-            }
+            let to = b.mad_lo(half, 16, place.shared);
+            let to = b.mad_lo(column, column_bytes, to);
+            b.mad_lo(panel, panel_bytes, to)
         };
         first.get_or_insert(to);
         (to, 0)

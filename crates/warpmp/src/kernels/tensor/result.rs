@@ -18,6 +18,7 @@ use warpmp_launch::{divide, piece, vector};
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
 use super::multiply::{PanelSums, ProductSums, Sums, rows};
 use super::part::{Addends, Part, Pieces};
+use super::strip::first_own_place;
 use super::warps::Place;
 
 /// Where the digits of products lie in the work area.
@@ -27,6 +28,8 @@ pub(super) enum Places {
     Padded([R32; 2]),
     /// In permuted places, at these addresses.
     Permuted(Permuted),
+    /// In places that an odd number of strips has: see `strip`. The address is that of the lane's limb of block 0.
+    OfStrips(R32),
 }
 
 /// The addresses of digits of two panels.
@@ -90,32 +93,20 @@ impl Layout {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        let halves = if self.is_cyclic { 1 } else { 2 };
-        let panels = match sums {
-            ProductSums::Panels(panels) => panels,
-            ProductSums::Strips(sums, more) => {
-                let sums = (&sums[..], more.as_deref());
-                let digits = if self.has_own_places() {
-                    self.put_strips(b, place, sums);
-                    b.warp_barrier();
-                    self.get_strips(b, place)
-                } else {
-                    let padded = self.padded(b, place);
-                    self.fold_strips(b, place, sums, |b, s, [low, high]| {
-                        self.put(b, &padded, s, low);
-                        self.put(b, &padded, self.columns() + s, high);
-                    });
-                    b.warp_barrier();
-                    self.chunk_digits(b, place)
-                };
-                self.finish_chunk(b, place, digits, target);
-                return;
-            }
+        let places = match (target.permuted, self.strips) {
+            (Some(permuted), _) => Places::Permuted(*permuted),
+            (None, Some(strips)) if self.has_own_places() => Places::OfStrips(first_own_place(b, place, strips)),
+            (None, _) => self.padded(b, place),
         };
+        let put = |b: &mut Builder, block, digit| self.put(b, &places, block, digit);
+        match sums {
+            ProductSums::Panels(panels) => {
+                self.put_digits(b, place, panels, if self.is_cyclic { 1 } else { 2 }, put);
+            }
+            ProductSums::Strips(strips, more) => self.fold_strips(b, place, (strips, more.as_deref()), put),
+        }
+        b.warp_barrier();
         if let Some(permuted) = target.permuted {
-            let places = Places::Permuted(*permuted);
-            self.put_digits(b, place, panels, 2, |b, block, digit| self.put(b, &places, block, digit));
-            b.warp_barrier();
             let pieces = self.resolve_pieces(b, place, permuted.pairs, target.addends);
             b.section("store");
             for (limbs, half) in pieces.iter().zip(0..) {
@@ -123,21 +114,13 @@ impl Layout {
             }
             return;
         }
-        let padded = self.padded(b, place);
-        self.put_digits(b, place, panels, halves, |b, block, digit| self.put(b, &padded, block, digit));
-        b.warp_barrier();
-        let digits = self.chunk_digits(b, place);
-        self.finish_chunk(b, place, digits, target);
-    }
-
-    /// Writes the chunk of this lane with these digits, low words and high words in turn. Lanes beyond the product compute limbs that nobody stores.
-    fn finish_chunk(self, b: &mut Builder, place: &Place, mut digits: Vec<R32>, target: &Target<'_>) {
+        let mut digits = self.chunk_digits(b, place);
         let width = self.chunk_piece();
-        let pieces = self.chunk() / width;
-        for (i, digits) in (0..).zip(digits.chunks_mut(2 * width as usize)) {
-            let own = Pieces { thread: place.lane, threads: 32, stride: pieces, first: i, width };
-            target.addends.add(b, own, digits);
+        let stride = self.chunk() / width;
+        for (first, digits) in (0..).zip(digits.chunks_mut(2 * width as usize)) {
+            target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride, first, width }, digits);
         }
+        // Lanes beyond the product compute limbs that nobody stores.
         let limbs = resolve_chunk(b, place, &digits);
         b.section("store");
         if self.chunk() == piece(self.limbs[2]) {
@@ -203,6 +186,7 @@ impl Layout {
                 (if (limb + 4) / self.chunk() > chunk { above } else { to }, 8 * (limb + chunk))
             }
             Places::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
+            Places::OfStrips(to) => (to, self.own_place(block)),
         };
         b.store_shared(&digit, to, self.work + offset);
     }
@@ -244,6 +228,9 @@ impl Layout {
 
     /// The digits of this lane's chunk, low words and high words in turn.
     fn chunk_digits(self, b: &mut Builder, place: &Place) -> Vec<R32> {
+        if self.has_own_places() {
+            return self.digits_in_own_places(b, place);
+        }
         let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
         if !self.is_cyclic {
             return (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect();

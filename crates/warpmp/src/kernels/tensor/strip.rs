@@ -22,7 +22,8 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout};
-use super::multiply::{Operands, Source};
+use super::multiply::{Operands, Source, copy_in_lanes};
+use super::operands::reversed;
 use super::part::add;
 use super::result::{difference, digit};
 use super::warps::Place;
@@ -31,15 +32,16 @@ use super::warps::Place;
 pub(super) const STRIP_BLOCKS: u32 = 4;
 
 /// Bytes of a block in its two columns.
-const TWICE_BYTES: u32 = 2 * BLOCK_BYTES;
+pub(super) const TWICE_BYTES: u32 = 2 * BLOCK_BYTES;
 
 /// Bytes from a strip to the next. The padding puts the blocks that a quarter of a warp writes into different banks, if they are of neighbouring strips.
-const STRIP_BYTES: u32 = STRIP_BLOCKS * TWICE_BYTES + 32;
+pub(super) const STRIP_BYTES: u32 = STRIP_BLOCKS * TWICE_BYTES + 32;
 
 /// Bytes of padding after the digits of eight chunks.
 const DIGITS_PADDING: u32 = 32;
 
 /// The sums of a strip: those of the low blocks of the result, and those of both.
+#[derive(Clone)]
 pub(super) struct StripSums {
     low: [R32; 4],
     both: [R32; 4],
@@ -72,21 +74,22 @@ pub(super) const fn digit_bytes(strips: u32) -> u32 {
     8 * 2 * BLOCK_LIMBS * STRIP_BLOCKS * strips + 4 * DIGITS_PADDING
 }
 
-/// Where a piece of a block belongs in the columns: an address. `piece_bytes` is the piece's place in the block.
-pub(super) fn place_of_piece(b: &mut Builder, place: &Place, [strip, block, piece_bytes]: [R32; 3]) -> R32 {
-    let to = b.add(place.shared, piece_bytes);
-    let to = b.mad_lo(block, TWICE_BYTES, to);
-    b.mad_lo(strip, STRIP_BYTES, to)
-}
-
 /// Puts a piece of `b` into both columns of its block. `below` is the word before it.
 pub(super) fn put_piece(b: &mut Builder, words: &[R32], below: R32, (to, at): (R32, u32)) {
-    let reversed = super::operands::reversed(b, words);
-    b.store_shared(&reversed, to, at);
+    let own = reversed(b, words);
+    b.store_shared(&own, to, at);
     // The last byte of the word before, and the first three bytes of the word, in reverse.
     let further: Vec<R32> =
         std::iter::once(&below).chain(words).zip(words).map(|(&below, &word)| b.prmt(below, word, 0x3456)).collect();
     b.store_shared(&further, to, at + BLOCK_BYTES);
+}
+
+/// The address of the digit of the lane's limb of block 0, if digits have places of their own.
+pub(super) fn first_own_place(b: &mut Builder, place: &Place, strips: u32) -> R32 {
+    let to = b.mad_lo(place.group, 8, place.shared);
+    let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
+    let pair = b.shr(place.member, 1);
+    b.mad_lo(pair, DIGITS_PADDING, to)
 }
 
 impl Layout {
@@ -100,47 +103,42 @@ impl Layout {
     ) -> Vec<StripSums> {
         let operands = Operands::of(b, place, a, self.work, fence);
         // The columns of a strip from each of its blocks on, as if the first one followed the last one.
-        let columns: Vec<R32> = (0..STRIP_BLOCKS)
-            .map(|first| {
-                let column = b.mul_lo(place.lane, 8);
-                let column = if first == 0 { column } else { b.add(column, first * TWICE_BYTES) };
-                let column = if first == 0 { column } else { b.and(column, STRIP_BLOCKS * TWICE_BYTES - 1) };
-                b.add(place.shared, column)
-            })
-            .collect();
+        let own = b.mul_lo(place.lane, 8);
+        let columns = [0, 1, 2, 3].map(|block| {
+            let column = b.add(own, block * TWICE_BYTES);
+            let column = b.and(column, STRIP_BLOCKS * TWICE_BYTES - 1);
+            b.add(place.shared, column)
+        });
         // Block blocks·strips + s − step: its strip, and how many blocks further than the lane's.
         let load = |b: &mut Builder, s: u32, step: u32| {
-            let distance = s + self.columns() - step % self.columns();
+            let distance = s + self.columns() - step;
             let first = columns[(distance / strips % STRIP_BLOCKS) as usize];
-            let words = b.load_shared(Vector::V2, first, self.work + STRIP_BYTES * (distance % strips));
-            [words[0], words[1]]
+            b.load_shared(Vector::V2, first, self.work + STRIP_BYTES * (distance % strips))
         };
         let here = [0, 1, 2, 3].map(|number| b.compare(Cmp::Eq, place.member, number));
         let zero = b.copy(0);
-        let mut sums = vec![[zero; 4]; strips as usize];
-        let mut low = sums.clone();
+        let mut sums = vec![StripSums { low: [zero; 4], both: [zero; 4] }; strips as usize];
+        // Copies the sums of the column whose low block is complete after this step.
+        let copy = |b: &mut Builder, sums: &mut [StripSums], step: u32| {
+            let StripSums { low, both } = &mut sums[(step % strips) as usize];
+            for (low, &mut both) in low.iter_mut().zip(both) {
+                copy_in_lanes(b, low, both, &here, step / strips);
+            }
+        };
         let steps = self.blocks + 1;
-        // The blocks that meet strip s in this step; in the next they meet strip s + 1.
-        let mut blocks: Vec<[R32; 2]> = (1..strips).map(|s| load(b, s, 0)).collect();
-        for step in 0..steps.max(self.columns()) {
-            if step < steps {
-                self.fence(b, step, fence);
-                blocks.insert(0, load(b, 0, step));
-                blocks.truncate(strips as usize);
-                let matrix = operands.strip_matrix(b, step);
-                for (sums, &block) in sums.iter_mut().zip(&blocks) {
-                    *sums = b.mma_u8(matrix, block, *sums);
-                }
+        self.in_steps(b, (strips, steps, fence), load, |b, blocks, step| {
+            let matrix = operands.strip_matrix(b, step);
+            for (sums, block) in sums.iter_mut().zip(blocks) {
+                sums.both = b.mma_u8(matrix, [block[0], block[1]], sums.both);
             }
-            // The low block of column `step` is complete.
             if step < self.columns() {
-                let [strip, block] = [step % strips, step / strips].map(|it| it as usize);
-                for (low, &sum) in low[strip].iter_mut().zip(&sums[strip]) {
-                    *low = if block == 0 { sum } else { b.select(sum, *low, here[block]) };
-                }
+                copy(b, &mut sums, step);
             }
+        });
+        for step in steps..self.columns() {
+            copy(b, &mut sums, step);
         }
-        low.into_iter().zip(sums).map(|(low, both)| StripSums { low, both }).collect()
+        sums
     }
 
     /// What the highest byte of `b` adds to the digits of the high half, a word for each strip, if `b` fills them.
@@ -185,13 +183,13 @@ impl Layout {
         Some(words.collect())
     }
 
-    /// Makes the digits of a product. `more` is added to those of the high half. `put` gets the number of each strip with the digits of the lane's limb of its block in both halves.
+    /// Makes the digits of a product. `more` is added to those of the high half. `put` gets each digit with its block, numbered as in a lane with member 0.
     pub(super) fn fold_strips(
         self,
         b: &mut Builder,
         place: &Place,
         (sums, more): (&[StripSums], Option<&[R32]>),
-        mut put: impl FnMut(&mut Builder, u32, [[R32; 2]; 2]),
+        mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
     ) {
         let greatest = self.greatest_sum();
         for (sums, s) in sums.iter().zip(0..) {
@@ -201,26 +199,18 @@ impl Layout {
                 add(b, &mut both, more[s as usize]);
             }
             let high = difference(b, both, low);
-            put(b, s, [low, high]);
+            put(b, s, low);
+            put(b, self.columns() + s, high);
         }
     }
 
-    /// Puts the digits of a product into their own places in shared memory.
-    pub(super) fn put_strips(self, b: &mut Builder, place: &Place, sums: (&[StripSums], Option<&[R32]>)) {
-        let strips = sums.0.len() as u32;
-        let to = b.mad_lo(place.group, 8, place.shared);
-        let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
-        let pair = b.shr(place.member, 1);
-        let to = b.mad_lo(pair, DIGITS_PADDING, to);
-        self.fold_strips(b, place, sums, |b, s, [low, high]| {
-            let at = self.work + 8 * BLOCK_LIMBS * s;
-            b.store_shared(&low, to, at);
-            b.store_shared(&high, to, at + 8 * BLOCK_LIMBS * self.columns() + 2 * DIGITS_PADDING);
-        });
+    /// The bytes from the first own place to the digit of another block.
+    pub(super) const fn own_place(self, block: u32) -> u32 {
+        8 * BLOCK_LIMBS * block + if block < self.columns() { 0 } else { 2 * DIGITS_PADDING }
     }
 
-    /// The digits of this lane's chunk, low words and high words in turn.
-    pub(super) fn get_strips(self, b: &mut Builder, place: &Place) -> Vec<R32> {
+    /// The digits of this lane's chunk in their own places, low words and high words in turn.
+    pub(super) fn digits_in_own_places(self, b: &mut Builder, place: &Place) -> Vec<R32> {
         let eight = b.shr(place.lane, 3);
         let from = b.mad_lo(eight, DIGITS_PADDING, place.shared);
         let from = b.mad_lo(place.lane, 8 * self.chunk(), from);
