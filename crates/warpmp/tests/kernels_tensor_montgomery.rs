@@ -30,9 +30,21 @@ fn every_number_of_panels() {
     }
 }
 
+/// Every number of strips: products modulo the greatest number and one that is carry-prone.
+#[test]
+fn every_number_of_strips() {
+    for strips in (3..=13).step_by(2) {
+        let bits = 1024 * strips;
+        let greatest = (BigUint::from(1_u32) << bits) - 1_u32;
+        for m in [&greatest, &odd_moduli(3, bits, strips as u64)[2]] {
+            ring(settings(1, 3)).check_products(m, bits, 2, 1);
+        }
+    }
+}
+
 #[test]
 fn edges() {
-    for bits in [2048, 4096] {
+    for bits in [2048, 3072, 4096] {
         for m in edge_moduli(bits) {
             ring(Settings::default()).check_products(&m, bits, 3, 2);
         }
@@ -91,6 +103,29 @@ fn powers_of_every_number_of_panels() {
         let e = [BigUint::from(29_u32)];
         let found = ring(Settings::default()).outcome(Operation::PowMod, &[bits, exponent, bits], &[&base, &e, &m]);
         assert_eq!(found.results[0][0], base[0].modpow(&e[0], &m[0]), "{bits} bits");
+    }
+}
+
+/// Powers in every number of strips: lengths that fill them, that end within a limb, and the shortest one.
+#[test]
+fn powers_of_every_number_of_strips() {
+    for strips in (3..=13).step_by(2) {
+        for (bits, pattern) in [
+            (1024 * strips, Pattern::Ones),
+            (1024 * strips - 31, Pattern::Carry),
+            (1024 * strips - 700, Pattern::Runs),
+            (1024 * (strips - 1) + 1, Pattern::Carry),
+        ] {
+            let (exponent, lanes) = (6, 2);
+            let (moduli, bases) = (odd_moduli(lanes, bits, strips as u64), numbers(pattern, lanes, bits, 4));
+            let exponents = [45, 63].map(|it: u32| BigUint::from(it));
+            let found =
+                ring(Settings::default()).outcome(Operation::PowMod, &[bits, exponent, bits], &[&bases, &exponents, &moduli]);
+            for lane in 0..lanes {
+                let expected = bases[lane].modpow(&exponents[lane], &moduli[lane]);
+                assert_eq!(found.results[0][lane], expected, "{bits} bits, lane {lane}");
+            }
+        }
     }
 }
 

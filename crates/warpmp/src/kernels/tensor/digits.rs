@@ -10,15 +10,17 @@
 //! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, so stores have no
 //!   conflict. Squares have these flips, too: with groups of two panels their limbs differ in bits 0, 1, 5 and 6. Loads have none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
 //! * With more than two panels, a digit of padding follows each two chunks of a product.
+//! * An odd number of strips has chunks of an odd number of limbs, so loads of single digits have no conflict. In products padding follows each eight chunks of two halves, as in `strip`. The
+//!   limbs of digits of a half product that are stored together differ in bits 0, 1, 3 and 4; `FLIPS_OF_STRIPS` serve, and a load takes up to twice as long.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::Vector;
-use warpmp_launch::vector;
 
 use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
-use super::multiply::{PanelSums, Sums};
+use super::multiply::{HalfSums, ProductSums, Sums};
 use super::part::add;
 use super::result::{digit, doubled_digit};
+use super::strip::{self, DIGITS_PADDING, STRIP_BLOCKS, first_own_place};
 use super::warps::{ALIGNMENT, Place};
 
 /// Most panels for which [`FLIPS`] serve.
@@ -34,8 +36,25 @@ const DIGITS: u32 = ALIGNMENT / 8;
 pub(super) struct Digits<'p> {
     layout: Layout,
     place: &'p Place,
-    /// None: those of products are padded.
-    swizzle: Option<Swizzle>,
+    places: Places,
+}
+
+enum Places {
+    Swizzled(Swizzle),
+    /// Those of products are padded.
+    Padded,
+    OfStrips(PlacesOfStrips),
+}
+
+/// The places of an odd number of strips.
+struct PlacesOfStrips {
+    /// The address of the digit of the lane's first block: in products, and in half products.
+    products: R32,
+    half_products: R32,
+    /// The address of the first digit of the lane's chunk of the low half of a product.
+    chunk: R32,
+    /// The addresses of the digits of its chunk of a half product.
+    chunk_of_half: Vec<R32>,
 }
 
 struct Swizzle {
@@ -50,6 +69,9 @@ impl<'p> Digits<'p> {
     /// The places for a lane.
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &'p Place) -> Self {
         let limbs = PANEL_LIMBS * layout.panels;
+        if let Some(strips) = layout.strips {
+            return Self { layout, place, places: Places::OfStrips(PlacesOfStrips::new(b, layout, place, strips)) };
+        }
         let swizzle = (layout.panels <= MOST_SWIZZLED).then(|| {
             let [products, half_products] = [2 * layout.panels, 2].map(|blocks| {
                 let limb = b.mad_lo(place.member, BLOCK_LIMBS * blocks, place.group);
@@ -58,57 +80,97 @@ impl<'p> Digits<'p> {
             let limb = b.mul_lo(place.lane, chunk(layout));
             Swizzle { products, half_products, pair: address(b, place, (limb, limbs), &FLIPS) }
         });
-        Self { layout, place, swizzle }
+        Self { layout, place, places: swizzle.map_or(Places::Padded, Places::Swizzled) }
     }
 
     /// Puts the digits of a product.
-    pub(super) fn put_product(&self, b: &mut Builder, panels: &[PanelSums]) {
-        let Self { layout, place, ref swizzle } = *self;
-        if let Some(swizzle) = swizzle {
-            layout.put_digits(b, place, panels, 2, |b, block, digit| {
+    pub(super) fn put_product(&self, b: &mut Builder, sums: &ProductSums) {
+        let Self { layout, place, ref places } = *self;
+        match places {
+            Places::Swizzled(swizzle) => layout.put_digits(b, place, sums, |b, block, digit| {
                 layout.put_flipped(b, (swizzle.products, &FLIPS), BLOCK_LIMBS * block, digit);
-            });
-        } else {
-            let padded = layout.padded(b, place);
-            layout.put_digits(b, place, panels, 2, |b, block, digit| layout.put(b, &padded, block, digit));
+            }),
+            Places::Padded => {
+                let padded = layout.padded(b, place);
+                layout.put_digits(b, place, sums, |b, block, digit| layout.put(b, &padded, block, digit));
+            }
+            Places::OfStrips(strips) => layout.put_digits(b, place, sums, |b, block, digit| {
+                b.store_shared(&digit, strips.products, layout.work + layout.own_place(block));
+            }),
         }
     }
 
     /// Puts the digits of a half product. No sum is above `greatest`.
-    pub(super) fn put_half_product(&self, b: &mut Builder, panels: &[Sums], greatest: u64) {
-        let Self { layout, place, ref swizzle } = *self;
-        if let Some(swizzle) = swizzle {
-            layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
+    pub(super) fn put_half_product(&self, b: &mut Builder, panels: &[HalfSums], greatest: u64) {
+        let Self { layout, place, ref places } = *self;
+        match places {
+            Places::Swizzled(swizzle) => layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
                 layout.put_flipped(b, (swizzle.half_products, &FLIPS), limb, digit);
-            });
-        } else {
-            Puts::new(b, layout, place).put(b, place, panels);
+            }),
+            Places::Padded => Puts::new(b, layout, place).put(b, place, panels),
+            Places::OfStrips(strips) => layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
+                layout.put_flipped(b, (strips.half_products, &FLIPS_OF_STRIPS), limb, digit);
+            }),
         }
     }
 
     /// The digits of the lane's chunk of a half product, low words and high words in turn.
     pub(super) fn get_half_product(&self, b: &mut Builder) -> Vec<R32> {
-        let Self { layout, place, ref swizzle } = *self;
-        if swizzle.is_some() { self.get(b, 0) } else { Gets::new(b, layout, place).get(b, place) }
+        let Self { layout, place, ref places } = *self;
+        match places {
+            Places::Swizzled(_) => self.get(b, 0),
+            Places::Padded => Gets::new(b, layout, place).get(b, place),
+            Places::OfStrips(strips) => {
+                strips.chunk_of_half.iter().flat_map(|&from| b.load_shared(Vector::V2, from, layout.work)).collect()
+            }
+        }
     }
 
     /// The digits of the lane's chunk of half 0 or 1, low words and high words in turn.
     pub(super) fn get(&self, b: &mut Builder, half: u32) -> Vec<R32> {
-        let Self { layout, place, ref swizzle } = *self;
-        if let Some(Swizzle { pair, .. }) = *swizzle {
-            let at = layout.work + 8 * PANEL_LIMBS * layout.panels * half;
-            return (0..layout.panels)
-                .flat_map(|i| {
+        let Self { layout, place, ref places } = *self;
+        let pairs = |b: &mut Builder, from: R32, at: u32| {
+            (0..chunk(layout)).flat_map(|i| b.load_shared(Vector::V2, from, at + 8 * i)).collect()
+        };
+        match *places {
+            Places::Swizzled(Swizzle { pair, .. }) => {
+                let at = layout.work + 8 * PANEL_LIMBS * layout.panels * half;
+                let pairs = (0..layout.panels).flat_map(|i| {
                     let pair = flipped(b, (pair, &FLIPS), 2 * i);
                     b.load_shared(Vector::V4, pair, at)
-                })
-                .collect();
+                });
+                pairs.collect()
+            }
+            Places::Padded => {
+                let [double, upper] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
+                let from = b.mad_lo(double, layout.digit_bytes(), place.shared);
+                let from = b.mad_lo(upper, 8 * chunk(layout), from);
+                pairs(b, from, layout.work + 16 * layout.digit_bytes() * half)
+            }
+            Places::OfStrips(ref strips) => {
+                pairs(b, strips.chunk, layout.work + layout.own_place(layout.columns() * half))
+            }
         }
-        let [double, upper] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
-        let from = b.mad_lo(double, layout.digit_bytes(), place.shared);
-        let from = b.mad_lo(upper, 8 * chunk(layout), from);
-        let at = layout.work + 16 * layout.digit_bytes() * half;
-        (0..chunk(layout)).flat_map(|i| b.load_shared(vector(2), from, at + 8 * i)).collect()
+    }
+}
+
+impl PlacesOfStrips {
+    fn new(b: &mut Builder, layout: Layout, place: &Place, strips: u32) -> Self {
+        let limbs = BLOCK_LIMBS * layout.columns();
+        let products = first_own_place(b, place, strips);
+        let limb = b.mad_lo(place.member, BLOCK_LIMBS, place.group);
+        let half_products = address(b, place, (limb, 4 * BLOCK_LIMBS), &FLIPS_OF_STRIPS);
+        let half = b.shr(place.lane, 4);
+        let chunk_begin = b.mad_lo(half, DIGITS_PADDING, place.shared);
+        let chunk_begin = b.mad_lo(place.lane, 8 * chunk(layout), chunk_begin);
+        let first = b.mul_lo(place.lane, chunk(layout));
+        let chunk_of_half = (0..chunk(layout))
+            .map(|i| {
+                let limb = b.add(first, i);
+                address(b, place, (limb, limbs), &FLIPS_OF_STRIPS)
+            })
+            .collect();
+        Self { products, half_products, chunk: chunk_begin, chunk_of_half }
     }
 }
 
@@ -119,16 +181,21 @@ impl Layout {
         b.store_shared(&digit, to, self.work + 8 * (limb / DIGITS * DIGITS));
     }
 
-    /// Makes the digits of a half product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. `put` gets each digit,
-    /// and how many limbs it is after the first one.
+    /// Makes the digits of a half product. Panel `p` has blocks `8p` to `8p + 7`: lane `4g + t` has limb `g` of blocks `8p + 2t` and `8p + 2t + 1`. Strip `p` has blocks `4p` to `4p + 3`, and
+    /// the lane limb `g` of block `4p + t`. `put` gets each digit, and how many limbs it is after the first one.
     fn fold_half_product(
         self,
         b: &mut Builder,
         place: &Place,
-        (panels, greatest): (&[Sums], u64),
+        (panels, greatest): (&[HalfSums], u64),
         mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
     ) {
         for (sums, p) in panels.iter().zip(0..) {
+            if self.strips.is_some() {
+                let digit = strip::digit_of(b, place, sums[0], greatest);
+                put(b, BLOCK_LIMBS * STRIP_BLOCKS * p, digit);
+                continue;
+            }
             for parity in [0, 1] {
                 let digit = digit(b, self.of_limb(sums, parity), place.bytes, greatest);
                 put(b, PANEL_LIMBS * p + BLOCK_LIMBS * parity, digit);
@@ -179,7 +246,7 @@ impl Puts {
     }
 
     /// Puts the digits.
-    pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[Sums]) {
+    pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[HalfSums]) {
         let Self { layout, first, .. } = *self;
         layout.fold_half_product(b, place, (panels, layout.greatest_sum()), |b, limb, digit| {
             layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
@@ -247,7 +314,7 @@ fn pair_address(b: &mut Builder, place: &Place, layout: Layout, limb: R32, i: u3
 
 /// Limbs of a chunk.
 pub(super) const fn chunk(layout: Layout) -> u32 {
-    2 * layout.panels
+    layout.columns() / 4
 }
 
 /// Which bits of a limb's number flip which bits of its digit's place: a shift to the right, and the bits that are flipped.
@@ -258,6 +325,9 @@ const FLIPS: [(u32, u32); 3] = [(2, 0b10), (3, 0b1100), (1, 0b1000)];
 
 /// In half products and squares: bit 4 flips bits 1 and 2, bit 5 bits 1 and 3, bit 6 bit 2, bit 7 bit 1.
 const FLIPS_OF_HALF_PRODUCTS: [(u32, u32); 4] = [(2, 0b1100), (3, 0b10), (4, 0b110), (6, 0b10)];
+
+/// In half products with strips: bit 4 flips bit 2.
+const FLIPS_OF_STRIPS: [(u32, u32); 1] = [(2, 0b100)];
 
 /// The place of a limb's digit.
 fn swizzled(limb: u32, flips: &Flips) -> u32 {

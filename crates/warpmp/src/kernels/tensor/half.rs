@@ -1,19 +1,22 @@
-//! Half of a product by little more than half of its matrix products: a panel has eight neighbouring blocks of the half.
+//! Half of a product by little more than half of its matrix products: a panel has eight neighbouring blocks of the half, a strip four.
 //!
-//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels of factors of `8P` blocks: a half `8P·(P + 1)`; with guard `2P` more
+//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels of factors of `8P` blocks: a half `8P·(P + 1)`; with guard `2P` more. For `S` strips of factors of `4S`
+//!            blocks: a low half `2S·(S + 1)`, a high one `S` more; with guard `S` more
 //!
 //! Column `i` of panel `p` meets block `8p + i − s` of the second factor in step `s` of the low half, and block `8(P + p) + i − s` in that of the high one, if
 //! there is such a block. Seven blocks of zeros stand before the first block in a low half, after the last one in a high half. A panel that would meet zeros only is left out.
+//!
+//! Strips are the same with four blocks instead of eight, each as it is and a byte further. The highest byte of the second factor is the first one of a block more, which a high half meets.
 
 use std::collections::BTreeMap;
 
-use warpmp_kernel::build::{Builder, R32};
+use warpmp_kernel::build::{Builder, Emit, R32};
 
-use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
-use super::multiply::{Operands, Source, Sums, add_products};
+use super::layout::{COLUMNS, Layout};
+use super::multiply::{HalfSums, Operands, Source};
 use super::warps::Place;
 
-/// Blocks of zeros before the columns of a low half, and after those of a high one.
+/// Most blocks of zeros before the columns of a low half, and after those of a high one.
 pub(super) const ZEROS: u32 = COLUMNS - 1;
 
 /// The half of a product that is wanted.
@@ -41,7 +44,7 @@ pub(super) struct Meeting {
     /// The step whose matrix it is.
     step: u32,
     panel: u32,
-    /// The columns begin `8·number − rest` blocks after the first one: number and rest.
+    /// The columns begin `8·number − rest` blocks after the first one, in strips `4·number − rest`: number and rest.
     pub(super) columns: [u32; 2],
 }
 
@@ -52,22 +55,25 @@ impl Columns {
     }
 
     /// Where those of a panel begin.
-    pub(super) fn place(&self, Meeting { columns: [number, rest], .. }: Meeting) -> u32 {
-        self.begin + BLOCK_BYTES * COLUMNS * number - BLOCK_BYTES * rest
+    pub(super) fn place(&self, layout: Layout, Meeting { columns: [number, rest], .. }: Meeting) -> u32 {
+        let block = layout.column_bytes();
+        self.begin + block * layout.group_blocks() * number - block * rest
     }
 }
 
 impl Half {
     /// The meetings in their order: those of columns with the same rest one after the other.
     pub(super) fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
-        let panels = layout.panels;
+        let (panels, width) = (layout.groups(), layout.group_blocks());
+        // In strips the highest byte of the second factor meets the first matrix.
+        let lowest_of_high = if layout.strips.is_some() { 0 } else { 1 };
         let (first, end) = match self {
             Self::Low => (0, layout.blocks),
-            Self::High => (1, layout.blocks + 1),
-            Self::HighWithGuard => (1, layout.blocks + 2),
+            Self::High => (lowest_of_high, layout.blocks + 1),
+            Self::HighWithGuard => (lowest_of_high, layout.blocks + 2),
         };
-        let steps = (first..first + COLUMNS)
-            .flat_map(move |rest| (rest..end).step_by(COLUMNS as usize).zip(0..).map(move |(step, k)| (step, k, rest)));
+        let steps = (first..first + width)
+            .flat_map(move |rest| (rest..end).step_by(width as usize).zip(0..).map(move |(step, k)| (step, k, rest)));
         steps.zip(0..).flat_map(move |((step, k, rest), before)| {
             (0..panels).filter_map(move |panel| {
                 let number = match self {
@@ -83,9 +89,9 @@ impl Half {
 
 impl Layout {
     /// The sums of half of the columns of a product, added to those of `panels`. Its factors have these matrices and columns. Panel `p` has blocks `8p` to `8p + 7` of the
-    /// half. Each `fence` steps end with a barrier.
+    /// half, strip `p` blocks `4p` to `4p + 3`. Each `fence` steps end with a barrier.
     ///
-    /// Steps with the same rest modulo 8 have most blocks in common, so these are loaded once.
+    /// Steps with the same rest modulo 8, or 4, have most blocks in common, so these are loaded once.
     pub(super) fn half_product(
         self,
         b: &mut Builder,
@@ -93,25 +99,27 @@ impl Layout {
         (matrices, columns): (Source, &Columns),
         half: Half,
         fence: u32,
-        mut panels: Vec<Sums>,
-    ) -> Vec<Sums> {
+        mut panels: Vec<HalfSums>,
+    ) -> Vec<HalfSums> {
         let operands = Operands::of(b, place, matrices, 0, fence);
         let mut loaded = columns.loaded.clone();
-        let mut matrix = None;
+        let mut made: Option<(u32, Vec<[R32; 4]>)> = None;
         for meeting in half.meetings(self) {
             if loaded.keys().all(|[_, rest]| *rest != meeting.columns[1]) {
                 loaded.clear();
             }
-            let halves = match matrix {
-                Some((step, halves)) if step == meeting.step => halves,
+            let matrices = match made {
+                Some((step, matrices)) if step == meeting.step => matrices,
                 _ => {
                     self.fence(b, meeting.before, fence);
-                    operands.matrix(b, meeting.step)
+                    operands.matrices(b, meeting.step, self.strips.is_some())
                 }
             };
-            matrix = Some((meeting.step, halves));
-            let block = loaded.entry(meeting.columns).or_insert_with(|| operands.load(b, columns.place(meeting)));
-            add_products(b, halves, block, &mut panels[meeting.panel as usize]);
+            let block = loaded.entry(meeting.columns).or_insert_with(|| operands.load(b, columns.place(self, meeting)));
+            for (sums, &matrix) in panels[meeting.panel as usize].iter_mut().zip(&matrices) {
+                *sums = b.mma_u8(matrix, [block[0], block[1]], *sums);
+            }
+            made = Some((meeting.step, matrices));
         }
         panels
     }

@@ -30,9 +30,6 @@ pub(super) const PANEL_LIMBS: u32 = BLOCK_LIMBS * COLUMNS;
 /// Limbs of a piece: what a lane loads or stores at a time.
 pub(in crate::kernels) const PIECE_LIMBS: u32 = 4;
 
-/// The fewest strips with which matrices are made of entries. With fewer, words are as fast, or faster.
-const STRIPS_WITH_ENTRIES: u32 = 7;
-
 /// Bytes of a block.
 pub(in crate::kernels) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
 
@@ -72,7 +69,7 @@ impl Layout {
         // with five `ptxas` spills two registers for them.
         // In strips words take one permutation for each two rows of a limb, entries none.
         let has_entries = match strips {
-            Some(strips) => strips >= STRIPS_WITH_ENTRIES,
+            Some(strips) => strip::has_entries(strips),
             None => matches!(panels, 2..=5),
         };
         let blocks = a.div_ceil(BLOCK_LIMBS);
@@ -98,6 +95,27 @@ impl Layout {
         match self.strips {
             Some(strips) => STRIP_BLOCKS * strips,
             None => COLUMNS * self.panels,
+        }
+    }
+
+    /// The panels or strips.
+    pub(super) fn groups(self) -> u32 {
+        self.strips.unwrap_or(self.panels)
+    }
+
+    /// Blocks of a panel or strip.
+    pub(super) const fn group_blocks(self) -> u32 {
+        match self.strips {
+            Some(_) => STRIP_BLOCKS,
+            None => COLUMNS,
+        }
+    }
+
+    /// Bytes of a block in the columns of a panel or strip.
+    pub(super) const fn column_bytes(self) -> u32 {
+        match self.strips {
+            Some(_) => strip::TWICE_BYTES,
+            None => BLOCK_BYTES,
         }
     }
 

@@ -22,7 +22,7 @@ use super::digits::{Gets, Puts};
 use super::half::{Columns, Half, ZEROS};
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
-use super::multiply::zeros;
+use super::multiply::zeros_of_half;
 use super::operands::{clear, reversed};
 use super::result::resolve_chunk;
 use super::warps::{ALIGNMENT, Place, Warps};
@@ -107,7 +107,7 @@ impl LowProduct {
             let more = b.compare(Cmp::Lt, product, end);
             b.if_(more, |b| self.fetch(b, ports, &place, product, other, waiting));
             b.section("multiply");
-            let zeros = vec![zeros(b); layout.panels as usize];
+            let zeros = zeros_of_half(b, layout);
             let columns = Columns::at(self.columns);
             let sums = layout.half_product(b, &place, (source, &columns), Half::Low, FENCE, zeros);
             b.section("carry");

@@ -44,7 +44,6 @@ use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use low::LowProduct;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
-use multiply::ProductSums;
 pub(in crate::kernels) use multiply::matrix_of_words;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
@@ -252,13 +251,7 @@ impl Tensor {
                 layout.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = match layout.strips {
-                None => ProductSums::Panels(layout.multiply(b, place, source, FENCE)),
-                Some(strips) => {
-                    let sums = layout.multiply_strips(b, place, (source, strips), FENCE);
-                    ProductSums::Strips(sums, layout.words_of_highest_byte(b, place, (source, strips)))
-                }
-            };
+            let sums = layout.product_sums(b, place, source, FENCE);
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, rows, place, before) };
             let addends = rows.addends(b, before);

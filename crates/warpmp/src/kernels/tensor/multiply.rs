@@ -19,6 +19,9 @@ use super::warps::Place;
 /// The sums of a panel in a lane: two matrix products of two rows and two columns each.
 pub(super) type Sums = [[R32; 4]; 2];
 
+/// The sums of a panel of half of a product, or of a strip: those of its two matrix products, or of the only one.
+pub(super) type HalfSums = Vec<[R32; 4]>;
+
 /// All sums of a product.
 pub(super) enum ProductSums {
     Panels(Vec<PanelSums>),
@@ -40,6 +43,17 @@ impl Layout {
         }
         self.enter(b, place, a);
         Source::Entries(b.add(place.shared, self.entries()))
+    }
+
+    /// Multiplies `a` by the columns at `work`. Each `fence` steps end with a barrier.
+    pub(super) fn product_sums(self, b: &mut Builder, place: &Place, a: Source, fence: u32) -> ProductSums {
+        match self.strips {
+            None => ProductSums::Panels(self.multiply(b, place, a, fence)),
+            Some(strips) => {
+                let sums = self.multiply_strips(b, place, (a, strips), fence);
+                ProductSums::Strips(sums, self.words_of_highest_byte(b, place, (a, strips)))
+            }
+        }
     }
 
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
@@ -207,6 +221,11 @@ impl Operands {
         }
     }
 
+    /// The matrices of block `step` of `a` that meet a panel or a strip.
+    pub(super) fn matrices(&self, b: &mut Builder, step: u32, in_strips: bool) -> Vec<[R32; 4]> {
+        if in_strips { vec![self.strip_matrix(b, step)] } else { self.matrix(b, step).to_vec() }
+    }
+
     /// The matrix of block `step` of `a` for strips: its rows with bytes 3 and 1 of each limb.
     pub(super) fn strip_matrix(&self, b: &mut Builder, step: u32) -> [R32; 4] {
         let first = 6 + BLOCK_LIMBS * step;
@@ -238,6 +257,13 @@ pub(in crate::kernels) fn matrix_of_words(b: &mut Builder, words: [R32; 3]) -> [
 /// The same from the windows that end with bytes 0 to 3 of words `p − 1` and `p`.
 fn matrix_of_windows([lower, upper]: [[R32; 4]; 2], rows: [[usize; 2]; 2]) -> [[R32; 4]; 2] {
     rows.map(|[x, y]| [upper[x], upper[y], lower[x], lower[y]])
+}
+
+/// No sums of half of a product yet: of each panel or strip.
+pub(super) fn zeros_of_half(b: &mut Builder, layout: Layout) -> Vec<HalfSums> {
+    let zero = b.copy(0);
+    let sums = vec![[zero; 4]; if layout.strips.is_some() { 1 } else { 2 }];
+    vec![sums; layout.groups() as usize]
 }
 
 /// No sums yet.

@@ -202,7 +202,7 @@ pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32
 
 /// The entry of a word: what no permutation of other words makes. For panels the four bytes that end with its first byte, and the word; for strips the word, and
 /// the four bytes that end with its byte 1.
-fn entry(b: &mut Builder, below: R32, word: R32, is_for_strips: bool) -> [R32; 2] {
+pub(super) fn entry(b: &mut Builder, below: R32, word: R32, is_for_strips: bool) -> [R32; 2] {
     if is_for_strips { [word, ending_with(b, below, word, 1)] } else { [ending_with(b, below, word, 0), word] }
 }
 

@@ -16,7 +16,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{divide, piece, vector};
 
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
-use super::multiply::{PanelSums, ProductSums, Sums, rows};
+use super::multiply::{ProductSums, rows};
 use super::part::{Addends, Part, Pieces};
 use super::strip::first_own_place;
 use super::warps::Place;
@@ -99,12 +99,7 @@ impl Layout {
             (None, _) => self.padded(b, place),
         };
         let put = |b: &mut Builder, block, digit| self.put(b, &places, block, digit);
-        match sums {
-            ProductSums::Panels(panels) => {
-                self.put_digits(b, place, panels, if self.is_cyclic { 1 } else { 2 }, put);
-            }
-            ProductSums::Strips(strips, more) => self.fold_strips(b, place, (strips, more.as_deref()), put),
-        }
+        self.put_digits(b, place, sums, put);
         b.warp_barrier();
         if let Some(permuted) = target.permuted {
             let pieces = self.resolve_pieces(b, place, permuted.pairs, target.addends);
@@ -152,20 +147,22 @@ impl Layout {
     ///
     /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
     /// more as there are columns; this lane has limb `g` of it.
-    /// `halves` of the result are put: 1 or 2.
     pub(super) fn put_digits(
         self,
         b: &mut Builder,
         place: &Place,
-        panels: &[PanelSums],
-        halves: u32,
+        sums: &ProductSums,
         mut put: impl FnMut(&mut Builder, u32, [R32; 2]),
     ) {
+        let panels = match sums {
+            ProductSums::Panels(panels) => panels,
+            ProductSums::Strips(strips, more) => return self.fold_strips(b, place, (strips, more.as_deref()), put),
+        };
         for (panel, s) in panels.iter().zip(0..) {
             for parity in [0, 1] {
                 let block = parity * self.panels + s;
                 let low = self.fold(b, place, &panel.low, parity);
-                let high = (halves == 2).then(|| {
+                let high = (!self.is_cyclic).then(|| {
                     let both = self.fold(b, place, &panel.both, parity);
                     difference(b, both, low)
                 });
@@ -192,12 +189,12 @@ impl Layout {
     }
 
     /// The digit of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
-    pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> [R32; 2] {
+    pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &[[R32; 4]], parity: u32) -> [R32; 2] {
         digit(b, self.of_limb(sums, parity), place.bytes, self.greatest_sum())
     }
 
     /// A lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
-    pub(super) fn of_limb(self, sums: &Sums, parity: u32) -> [R32; 4] {
+    pub(super) fn of_limb(self, sums: &[[R32; 4]], parity: u32) -> [R32; 4] {
         let mut values = [sums[0][0]; 4];
         for (rows, sums) in rows(self.has_entries).into_iter().zip(sums) {
             for (row, column) in rows.into_iter().zip(0..) {

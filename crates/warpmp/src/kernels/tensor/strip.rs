@@ -38,7 +38,7 @@ pub(super) const TWICE_BYTES: u32 = 2 * BLOCK_BYTES;
 pub(super) const STRIP_BYTES: u32 = STRIP_BLOCKS * TWICE_BYTES + 32;
 
 /// Bytes of padding after the digits of eight chunks.
-const DIGITS_PADDING: u32 = 32;
+pub(super) const DIGITS_PADDING: u32 = 32;
 
 /// The sums of a strip: those of the low blocks of the result, and those of both.
 #[derive(Clone)]
@@ -57,6 +57,11 @@ pub(super) fn strips_of(blocks: u32) -> Option<u32> {
 /// Have the digits places of their own? With an even number of strips they have those of panels.
 pub(super) const fn has_own_places(strips: u32) -> bool {
     !strips.is_multiple_of(2)
+}
+
+/// Are matrices made of entries? With few strips words are as fast, or faster.
+pub(super) const fn has_entries(strips: u32) -> bool {
+    strips >= 7
 }
 
 /// The bound on registers with which products have more warps and `ptxas` spills none.
@@ -90,6 +95,16 @@ pub(super) fn first_own_place(b: &mut Builder, place: &Place, strips: u32) -> R3
     let to = b.mad_lo(place.member, 8 * BLOCK_LIMBS * strips, to);
     let pair = b.shr(place.member, 1);
     b.mad_lo(pair, DIGITS_PADDING, to)
+}
+
+/// The digit of a lane's sums of a strip. No sum is above `greatest`.
+pub(super) fn digit_of(
+    b: &mut Builder,
+    place: &Place,
+    [third, second, first, lowest]: [R32; 4],
+    greatest: u64,
+) -> [R32; 2] {
+    digit(b, [lowest, first, second, third], place.bytes, greatest)
 }
 
 impl Layout {
@@ -193,8 +208,7 @@ impl Layout {
     ) {
         let greatest = self.greatest_sum();
         for (sums, s) in sums.iter().zip(0..) {
-            let [low, mut both] = [sums.low, sums.both]
-                .map(|[third, second, first, lowest]| digit(b, [lowest, first, second, third], place.bytes, greatest));
+            let [low, mut both] = [sums.low, sums.both].map(|sums| digit_of(b, place, sums, greatest));
             if let Some(more) = more {
                 add(b, &mut both, more[s as usize]);
             }

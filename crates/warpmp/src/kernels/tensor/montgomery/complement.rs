@@ -64,7 +64,7 @@ impl Ring<'_> {
     pub(super) fn add_multiple(&self, b: &mut Builder, sums: &PanelSums) -> Vec<R32> {
         let Self { room, ref digits, .. } = *self;
         let greatest = room.layout.greatest_sum();
-        digits.put_half_product(b, &[sums.low], greatest);
+        digits.put_half_product(b, &[sums.low.to_vec()], greatest);
         let high = difference(b, &sums.both, &sums.low);
         b.warp_barrier();
         let own = digits.get_half_product(b);
@@ -76,7 +76,7 @@ impl Ring<'_> {
         let entering = b.add(leaving, carry);
         let less: Vec<R32> = quotient.iter().map(|&limb| b.not(limb)).collect();
         let matrices = self.matrices(b, room.quotient, 0);
-        let sums = self.half_product(b, matrices, Half::High, vec![high]);
+        let sums = self.half_product(b, matrices, Half::High, vec![high.to_vec()]);
         digits.put_half_product(b, &sums, 2 * greatest);
         b.warp_barrier();
         let mut own = digits.get_half_product(b);

@@ -27,7 +27,7 @@ use crate::kernels::modular::{Begin, End, EvenPowMod, Exponent, PowMod};
 use crate::kernels::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates};
 use crate::operation::Operation;
 
-/// The longest modulus of products. One panel more, and their kernel would spill registers; that of powers does not.
+/// The longest modulus of products. A panel more, and their kernel would spill registers; that of powers does not.
 const MOST_PRODUCT_LIMBS: u32 = 7 * PANEL_LIMBS;
 
 /// The row of the register.
@@ -35,7 +35,7 @@ pub(in crate::kernels) const MONTGOMERY: Algorithm = Algorithm {
     name: "tensor",
     summary: "a warp a product, Montgomery's reduction and its product by matrix products of bytes on tensor cores",
     accepts: "powers modulo numbers of 993 to 16384 bits; Montgomery products and squares modulo one number of 2048·k bits, to \
-              14336, for all lanes; on a GPU from sm_80 on",
+              14336, or of 3072, 5120, 7168, 9216, 11264 or 13312 bits, for all lanes; on a GPU from sm_80 on",
     fits,
     order: Order::Given,
     recipe: &On(
@@ -52,9 +52,9 @@ fn fits(shape: OperationShape) -> bool {
     let operands = shape.operands();
     let limbs = operands[operands.len() - 1].limbs();
     if matches!(shape.operation, O::MontMul | O::MontSqr) {
-        // R is that of the operation: whole panels. A modulus that serves a lane alone needs an inverse for one product.
-        return limbs.is_multiple_of(PANEL_LIMBS)
-            && limbs <= MOST_PRODUCT_LIMBS
+        // R is that of the operation: whole panels or strips. A modulus that serves a lane alone needs an inverse for one product.
+        return limbs <= MOST_PRODUCT_LIMBS
+            && Room::new(limbs).limbs() == limbs
             && operands[operands.len() - 1].common
             && operands.iter().all(|operand| operand.limbs() == limbs);
     }
@@ -63,7 +63,7 @@ fn fits(shape: OperationShape) -> bool {
 
 fn spec(shape: OperationShape, settings: &TensorSettings) -> Box<dyn Spec> {
     let last = shape.operands().len() - 1;
-    let room = Room::new(shape.operands()[last].limbs().div_ceil(PANEL_LIMBS));
+    let room = Room::new(shape.operands()[last].limbs());
     let warps = Warps::new(settings, room.bytes());
     Box::new(if shape.operation == Operation::PowMod {
         power(shape, room, warps.with_one_product())

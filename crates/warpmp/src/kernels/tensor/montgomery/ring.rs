@@ -1,7 +1,8 @@
 //! A product modulo an odd number by three matrix products.
 //!
 //! computes   `x·y/R mod m` for `x, y < R`, `R = B^N`, as a number below `R`; below `m` if `x·y < m·R`
-//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `u` `2P` more, with one panel none
+//! cost       in matrix products of 16×32 by 32×8 bytes, for `P` panels: `x·y` `2P·(8P + 1)`, `q` `8P·(P + 1)`, `u` `2P` more, with one panel none; for an odd number of `S` strips:
+//!            `S·(4S + 1)`, `2S·(S + 1)`, `2S` more
 //!
 //! With `i = 1/m mod R`, `t = x·y` and `q = t·i mod R`, the low halves of `t` and `q·m` are equal. So with
 //! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative. With one panel it comes from a sum: see `complement`. The rest of this page is about more panels.
@@ -32,10 +33,11 @@ use warpmp_launch::{piece, vector};
 use super::room::{KEPT, Room};
 use crate::kernels::tensor::digits::{Digits, chunk};
 use crate::kernels::tensor::half::{Columns, Half};
-use crate::kernels::tensor::layout::BLOCK_LIMBS;
-use crate::kernels::tensor::multiply::{Source, Sums, zeros};
-use crate::kernels::tensor::operands::{clear, ending_with, fetch, reversed};
+use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
+use crate::kernels::tensor::multiply::{HalfSums, ProductSums, Source, zeros_of_half};
+use crate::kernels::tensor::operands::{clear, entry, fetch, reversed};
 use crate::kernels::tensor::result::{from_lane_below, resolve_chunk, resolve_with_carries};
+use crate::kernels::tensor::strip::{self, TWICE_BYTES};
 use crate::kernels::tensor::warps::Place;
 
 /// How many of the columns of each constant are in registers, if there is one panel. With more, `ptxas` would take more than 80 registers, and a multiprocessor would have fewer than 24 warps.
@@ -79,21 +81,53 @@ impl<'p> Ring<'p> {
         let modulus = ring.load(b, room.modulus);
         let multiples = if room.has_one_panel() { ring.complement_of(b, &modulus) } else { modulus };
         let inverse = ring.load(b, room.other);
-        for (words, to) in [(multiples, room.multiples), (inverse, room.inverse)] {
-            let words = reversed(b, &words);
-            ring.store(b, &words, to);
+        if room.layout.strips.is_some() {
+            ring.arrange_in_strips(b, (room.modulus, room.multiples), 1);
+            ring.arrange_in_strips(b, (room.other, room.inverse), 0);
+        } else {
+            for (words, to) in [(multiples, room.multiples), (inverse, room.inverse)] {
+                let words = reversed(b, &words);
+                ring.store(b, &words, to);
+            }
         }
         b.warp_barrier();
         if room.has_one_panel() {
             let first = b.mad_lo(place.lane, 8, place.shared);
             for (columns, (half, kept)) in ring.constants.iter_mut().zip(KEPT_COLUMNS) {
                 for meeting in half.meetings(room.layout).take(kept) {
-                    let at = columns.place(meeting);
+                    let at = columns.place(room.layout, meeting);
                     columns.loaded.entry(meeting.columns).or_insert_with(|| b.load_shared(Vector::V2, first, at));
                 }
             }
         }
         ring
+    }
+
+    /// Copies the blocks of a number to its columns in strips, one after the other. `more` is 1 if a block more begins with the highest byte. After the number are zeros, then.
+    fn arrange_in_strips(&self, b: &mut Builder, (from, to): (u32, u32), more: u32) {
+        let Self { room, place, .. } = *self;
+        let pieces = room.limbs() / PIECE_LIMBS + more;
+        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
+        let [block, half] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
+        let column = b.mad_lo(half, BLOCK_BYTES / 2, place.shared);
+        let column = b.mad_lo(block, TWICE_BYTES, column);
+        for pass in 0..pieces.div_ceil(32) {
+            let at = from + 4 * PIECE_LIMBS * 32 * pass;
+            let copy = |b: &mut Builder| {
+                let words = b.load_shared(vector(PIECE_LIMBS), own, at);
+                let below = b.load_shared(Vector::V1, own, at - 4)[0];
+                // Before the first word is no word of the number.
+                let below = if pass == 0 { b.select(0, below, self.is_first) } else { below };
+                strip::put_piece(b, &words, below, (column, to + 16 * TWICE_BYTES * pass));
+            };
+            let rest = pieces - 32 * pass;
+            if rest < 32 {
+                let inside = b.compare(Cmp::Lt, place.lane, rest);
+                b.if_(inside, copy);
+            } else {
+                copy(b);
+            }
+        }
     }
 
     /// Starts to copy a row of `limbs` limbs to a place.
@@ -155,16 +189,20 @@ impl<'p> Ring<'p> {
         }
         let below = from_lane_below(b, place, number[number.len() - 1]);
         let below = std::iter::once(&below).chain(number);
+        let in_strips = room.layout.strips.is_some();
         let entries: Vec<R32> =
-            below.zip(number).flat_map(|(&below, &word)| [ending_with(b, below, word, 0), word]).collect();
+            below.zip(number).flat_map(|(&below, &word)| entry(b, below, word, in_strips)).collect();
         let own = b.mad_lo(place.lane, 8 * chunk(room.layout), place.shared);
-        for (words, i) in entries.chunks(4).zip((0..).step_by(16)) {
+        let width = 2 * piece(chunk(room.layout)).min(2);
+        for (words, i) in entries.chunks(width as usize).zip((0..).step_by(4 * width as usize)) {
             b.store_shared(words, own, to + i);
         }
-        // The word after the last one has an entry, too: three bytes of it are bytes of the number. After the low half there is none.
+        // The word after the last one has an entry, too: some bytes of it are bytes of the number. After the low half there is none.
         if to != room.product {
-            let rest = b.shr(number[number.len() - 1], 8);
-            b.guarded(self.is_last, true, |g| g.store_shared(&[rest], place.shared, to + 8 * room.limbs()));
+            let (bytes, word) = if in_strips { (2, 1) } else { (1, 0) };
+            let rest = b.shr(number[number.len() - 1], 8 * bytes);
+            let to = to + 8 * room.limbs() + 4 * word;
+            b.guarded(self.is_last, true, |g| g.store_shared(&[rest], place.shared, to));
         }
     }
 
@@ -177,8 +215,9 @@ impl<'p> Ring<'p> {
 
     /// A limb of a number that matrices are made of, the same in all lanes.
     fn limb(&self, b: &mut Builder, number: u32, limb: u32) -> R32 {
-        let parts = self.room.parts();
-        b.load_shared(Vector::V1, self.place.shared, number + 4 * (parts * limb + parts - 1))[0]
+        let room = self.room;
+        let word = if room.layout.has_entries { 2 * limb + room.word_of_entry() } else { limb };
+        b.load_shared(Vector::V1, self.place.shared, number + 4 * word)[0]
     }
 
     /// This lane's chunk of the first factor.
@@ -188,7 +227,8 @@ impl<'p> Ring<'p> {
             return self.load(b, room.factor);
         }
         let own = b.mad_lo(place.lane, 8 * chunk(room.layout), place.shared);
-        (0..chunk(room.layout)).map(|i| b.load_shared(Vector::V1, own, room.factor + 8 * i + 4)[0]).collect()
+        let first = room.factor + 4 * room.word_of_entry();
+        (0..chunk(room.layout)).map(|i| b.load_shared(Vector::V1, own, first + 8 * i)[0]).collect()
     }
 
     /// Makes a number the first factor and the second one; each lane has a chunk of it. If chunks are no pieces of columns, `arrange` must follow.
@@ -216,12 +256,14 @@ impl<'p> Ring<'p> {
         let layout = room.layout;
         b.section("multiply");
         let factor = self.matrices(b, room.factor, 0);
-        let sums = layout.multiply(b, place, factor, FENCE);
+        let sums = layout.product_sums(b, place, factor, FENCE);
         b.section("carry");
         b.warp_barrier();
         // One panel: the multiple of the modulus is added to these sums.
-        if room.has_one_panel() {
-            return self.add_multiple(b, &sums[0]);
+        if let ProductSums::Panels(panels) = &sums
+            && room.has_one_panel()
+        {
+            return self.add_multiple(b, &panels[0]);
         }
         digits.put_product(b, &sums);
         b.warp_barrier();
@@ -231,7 +273,7 @@ impl<'p> Ring<'p> {
         b.warp_barrier();
         let quotient = self.quotient(b);
         let matrices = self.matrices(b, room.quotient, 1);
-        let zeros = vec![zeros(b); layout.panels as usize];
+        let zeros = zeros_of_half(b, layout);
         let sums = self.half_product(b, matrices, Half::HighWithGuard, zeros);
         digits.put_half_product(b, &sums, layout.greatest_sum());
         let highest = self.highest_digit(b, quotient[quotient.len() - 1]);
@@ -257,7 +299,7 @@ impl<'p> Ring<'p> {
         let Self { room, place, ref digits, .. } = *self;
         b.section("quotient");
         let matrices = self.matrices(b, room.product, 0);
-        let zeros = vec![zeros(b); room.layout.panels as usize];
+        let zeros = zeros_of_half(b, room.layout);
         let sums = self.half_product(b, matrices, Half::Low, zeros);
         digits.put_half_product(b, &sums, room.layout.greatest_sum());
         b.warp_barrier();
@@ -271,7 +313,13 @@ impl<'p> Ring<'p> {
 
     /// The sums of half of the columns of a product, added to those of `panels`. Its first factor has these matrices. The second one is the inverse for a low half,
     /// else the modulus or its complement.
-    pub(super) fn half_product(&self, b: &mut Builder, matrices: Source, half: Half, panels: Vec<Sums>) -> Vec<Sums> {
+    pub(super) fn half_product(
+        &self,
+        b: &mut Builder,
+        matrices: Source,
+        half: Half,
+        panels: Vec<HalfSums>,
+    ) -> Vec<HalfSums> {
         let columns = &self.constants[match half {
             Half::Low => 0,
             Half::High | Half::HighWithGuard => 1,

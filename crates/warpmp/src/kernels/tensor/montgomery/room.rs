@@ -6,17 +6,25 @@
 //! quotient     a block of zeros, the quotient, two blocks of zeros
 //! other        N limbs: the second factor
 //! modulus      N limbs
-//! multiples    a block of zeros, the blocks of the modulus one after the other, 7 blocks of zeros
-//! inverse      the blocks of the inverse
+//! multiples    a block of zeros, the columns of the modulus one block after the other, 7 blocks of zeros
+//! inverse      the columns of the inverse
 //! kept         the addresses of rows, which would take registers from the matrix products
 //! work         the first factor on its way; then the columns of the second one; later digits
 //! ```
 //!
+//! In strips each block of columns is twice there, as it is and a byte further, and after the modulus are a block that begins with its highest byte and 3 blocks of zeros.
+//!
 //! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
+
+use std::ops::RangeInclusive;
 
 use crate::kernels::tensor::half::ZEROS;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS, PIECE_LIMBS};
+use crate::kernels::tensor::strip::{self, STRIP_BLOCKS};
 use crate::kernels::tensor::warps::ALIGNING_BYTES;
+
+/// Numbers of strips, of which the odd ones serve.
+const STRIPS: RangeInclusive<u32> = 3..=13;
 
 /// Addresses that are kept.
 pub(super) const KEPT: usize = 3;
@@ -37,18 +45,22 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Numbers of `panels` panels.
-    pub(super) fn new(panels: u32) -> Self {
-        let limbs = PANEL_LIMBS * panels;
+    /// Numbers of so many limbs fill strips if their number is odd, else panels.
+    pub(super) fn new(limbs: u32) -> Self {
+        let strips = limbs.div_ceil(BLOCK_LIMBS * STRIP_BLOCKS);
+        let panels = limbs.div_ceil(PANEL_LIMBS);
+        let strips = STRIPS.contains(&strips).then_some(strips).filter(|strips| !strips.is_multiple_of(2));
+        let blocks = strips.map_or(COLUMNS * panels, |strips| STRIP_BLOCKS * strips);
+        let limbs = BLOCK_LIMBS * blocks;
         let layout = Layout {
             limbs: [limbs, limbs, 2 * limbs],
             pieces: [PIECE_LIMBS; 2],
-            blocks: COLUMNS * panels,
+            blocks,
             panels,
-            strips: None,
+            strips,
             work: 0,
             // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too. With eight, `ptxas` would spill registers.
-            has_entries: panels <= 7,
+            has_entries: strips.map_or(panels <= 7, strip::has_entries),
             in_pieces: false,
             is_cyclic: false,
         };
@@ -59,17 +71,19 @@ impl Room {
         let quotient = product + parts * (number + zeros);
         let other = quotient + parts * (number + 2 * zeros);
         let modulus = other + number;
-        let multiples = modulus + number + zeros;
-        let inverse = multiples + number + zeros * ZEROS;
-        let kept = inverse + number;
+        let [columns, before, after] = columns(layout);
+        let multiples = modulus + number + before;
+        let inverse = multiples + columns + after;
+        let kept = inverse + columns;
         let work = (kept + 8 * KEPT as u32).next_multiple_of(16);
         let layout = Layout { work, ..layout };
         Self { factor, product, quotient, other, modulus, multiples, inverse, kept, layout }
     }
 
     /// Where zeros begin, and their words.
-    pub(super) const fn zeros(self) -> [(u32, u32); 6] {
+    pub(super) fn zeros(self) -> [(u32, u32); 6] {
         let number = 4 * self.limbs();
+        let [columns, before, after] = columns(self.layout);
         let parts = self.parts();
         let block = parts * BLOCK_LIMBS;
         [
@@ -77,8 +91,8 @@ impl Room {
             (self.product - 4 * block, block),
             (self.quotient - 4 * block, block),
             (self.quotient + parts * number, 2 * block),
-            (self.multiples - BLOCK_BYTES, BLOCK_LIMBS),
-            (self.multiples + number, BLOCK_LIMBS * ZEROS),
+            (self.multiples - before, before / 4),
+            (self.multiples + columns, after / 4),
         ]
     }
 
@@ -97,8 +111,23 @@ impl Room {
         self.layout.panels == 1
     }
 
+    /// The place of a limb among the words of its entry.
+    pub(super) const fn word_of_entry(self) -> u32 {
+        if self.layout.strips.is_some() { 0 } else { 1 }
+    }
+
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
         self.layout.bytes() + ALIGNING_BYTES
     }
+}
+
+/// The bytes of the columns of a number, of the zeros before those of the modulus, and of the rest after these.
+fn columns(layout: Layout) -> [u32; 3] {
+    let block = layout.column_bytes();
+    let after = match layout.strips {
+        Some(_) => block * STRIP_BLOCKS,
+        None => block * ZEROS,
+    };
+    [block * layout.blocks, block, after]
 }
