@@ -224,6 +224,45 @@ fn a_low_half_a_warp_on_tensor_cores() {
     }
 }
 
+/// Every number of strips; lengths that end within a block, a piece, a strip and at its end.
+#[test]
+fn a_low_half_in_strips() {
+    for strips in (3..=13).step_by(2) {
+        let filled = 1024 * strips;
+        for bits in [filled, filled - 32, filled - 128, filled - 512, filled - 992] {
+            for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Runs] {
+                check(Operation::MulLo, "tensor", &[bits; 2], &[3; 2], pattern);
+            }
+        }
+    }
+    for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Edge, Pattern::Sparse] {
+        check(Operation::MulLo, "tensor", &[3072; 2], &[17; 2], pattern);
+    }
+    for lanes in [[1, 5], [5, 1]] {
+        check(Operation::MulLo, "tensor", &[5120; 2], &lanes, Pattern::Carry);
+    }
+}
+
+/// Matrix products, instructions and accesses to shared memory of a low half in strips, and how many of these waited for banks.
+#[test]
+fn what_a_low_half_in_strips_costs() {
+    for (strips, expected) in [(3, [217, 99, 12]), (5, [353, 180, 23]), (7, [426, 311, 37]), (13, [961, 575, 68])] {
+        let bits = 1024 * strips;
+        let settings = Settings { warps: Some(1), products: Some(16), ..Settings::default() };
+        let count = |lanes: usize| {
+            let counters = check_with(Operation::MulLo, "tensor", &settings, &[bits; 2], &[lanes; 2], Pattern::Random);
+            let waits = counters.shared_wavefronts() - counters.minimum_shared_wavefronts();
+            let matrices = counters.op(Op::MmaU8).warps;
+            [matrices, counters.instructions().warps, counters.shared_wavefronts(), waits]
+        };
+        let [few, many] = [8, 16].map(count);
+        let found: Vec<u64> = many.iter().zip(few).map(|(many, few)| (many - few) / 8).collect();
+        let matrices = 2 * strips as u64 * (strips as u64 + 1);
+        assert_eq!(found[0], matrices, "{bits} bits");
+        assert_eq!(found[1..], expected, "{bits} bits");
+    }
+}
+
 /// Matrix products, instructions and accesses to shared memory of a low half: a little more than half of the matrix products of a whole product. Rows move once.
 #[test]
 fn what_a_low_half_a_warp_on_tensor_cores_costs() {

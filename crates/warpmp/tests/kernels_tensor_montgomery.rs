@@ -119,8 +119,11 @@ fn powers_of_every_number_of_strips() {
             let (exponent, lanes) = (6, 2);
             let (moduli, bases) = (odd_moduli(lanes, bits, strips as u64), numbers(pattern, lanes, bits, 4));
             let exponents = [45, 63].map(|it: u32| BigUint::from(it));
-            let found =
-                ring(Settings::default()).outcome(Operation::PowMod, &[bits, exponent, bits], &[&bases, &exponents, &moduli]);
+            let found = ring(Settings::default()).outcome(
+                Operation::PowMod,
+                &[bits, exponent, bits],
+                &[&bases, &exponents, &moduli],
+            );
             for lane in 0..lanes {
                 let expected = bases[lane].modpow(&exponents[lane], &moduli[lane]);
                 assert_eq!(found.results[0][lane], expected, "{bits} bits, lane {lane}");
@@ -171,8 +174,13 @@ fn powers_modulo_any_number() {
 /// The low half of a product meets no block of zeros only.
 #[test]
 fn matrix_products() {
-    for (panels, expected) in [(1, 18 + 16 + 16), (2, 68 + 48 + 52), (4, 264 + 160 + 168)] {
-        let bits = 2048 * panels;
+    for (bits, expected) in [
+        (2048, 18 + 16 + 16),
+        (3072, 39 + 24 + 30),
+        (4096, 68 + 48 + 52),
+        (5120, 105 + 60 + 70),
+        (8192, 264 + 160 + 168),
+    ] {
         let moduli = odd_moduli(1, bits, 3);
         let all = vec![moduli[0].clone(); 2];
         let found = ring(settings(1, 1)).outcome(Operation::MontSqr, &[bits; 2], &[&below(&all, bits, 1), &moduli]);
@@ -183,7 +191,7 @@ fn matrix_products() {
 /// Instructions of a product modulo one number for all lanes. Half of the differences are negative: those take some more.
 #[test]
 fn costs() {
-    let found = [2048, 4096, 8192].map(|bits| {
+    let found = [2048, 3072, 4096, 5120, 8192].map(|bits| {
         let moduli = odd_moduli(12, bits, 3)[11..].to_vec();
         let all = vec![moduli[0].clone(); 16];
         let [a, b] = [1, 2].map(|seed| below(&all, bits, seed));
@@ -193,14 +201,14 @@ fn costs() {
         };
         (count(16) - count(8)) / 8
     });
-    assert_eq!(found, [534, 1110, 2347]);
+    assert_eq!(found, [534, 851, 1110, 1218, 2347]);
 }
 
 /// Instructions, and wavefronts of shared memory with how many of them waited for banks, of a square in a power whose exponent has a single one. Entries of two panels
 /// wait where they are stored.
 #[test]
 fn costs_of_squares() {
-    let found = [2048, 4096].map(|bits| {
+    let found = [2048, 3072, 4096, 5120].map(|bits| {
         let (m, base) = (odd_moduli(1, bits, 3), numbers(Pattern::Random, 1, bits, 1));
         let count = |squares: usize| {
             let e = [BigUint::from(1_u32) << squares];
@@ -212,5 +220,5 @@ fn costs_of_squares() {
         let [more, fewer] = [24, 8].map(count);
         [0, 1, 2].map(|i| (more[i] - fewer[i]) / 16)
     });
-    assert_eq!(found, [[468, 173, 1], [1032, 428, 24]]);
+    assert_eq!(found, [[468, 173, 1], [773, 297, 20], [1032, 428, 24], [1114, 565, 34]]);
 }

@@ -48,13 +48,12 @@ enum Places {
 
 /// The places of an odd number of strips.
 struct PlacesOfStrips {
-    /// The address of the digit of the lane's first block: in products, and in half products.
+    /// The address of the digit of the lane's first block of a product.
     products: R32,
-    half_products: R32,
     /// The address of the first digit of the lane's chunk of the low half of a product.
     chunk: R32,
-    /// The addresses of the digits of its chunk of a half product.
-    chunk_of_half: Vec<R32>,
+    puts: Puts,
+    gets: Gets,
 }
 
 struct Swizzle {
@@ -108,9 +107,7 @@ impl<'p> Digits<'p> {
                 layout.put_flipped(b, (swizzle.half_products, &FLIPS), limb, digit);
             }),
             Places::Padded => Puts::new(b, layout, place).put(b, place, panels),
-            Places::OfStrips(strips) => layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
-                layout.put_flipped(b, (strips.half_products, &FLIPS_OF_STRIPS), limb, digit);
-            }),
+            Places::OfStrips(strips) => strips.puts.put(b, place, panels),
         }
     }
 
@@ -120,9 +117,7 @@ impl<'p> Digits<'p> {
         match places {
             Places::Swizzled(_) => self.get(b, 0),
             Places::Padded => Gets::new(b, layout, place).get(b, place),
-            Places::OfStrips(strips) => {
-                strips.chunk_of_half.iter().flat_map(|&from| b.load_shared(Vector::V2, from, layout.work)).collect()
-            }
+            Places::OfStrips(strips) => strips.gets.get(b, place),
         }
     }
 
@@ -156,21 +151,14 @@ impl<'p> Digits<'p> {
 
 impl PlacesOfStrips {
     fn new(b: &mut Builder, layout: Layout, place: &Place, strips: u32) -> Self {
-        let limbs = BLOCK_LIMBS * layout.columns();
-        let products = first_own_place(b, place, strips);
-        let limb = b.mad_lo(place.member, BLOCK_LIMBS, place.group);
-        let half_products = address(b, place, (limb, 4 * BLOCK_LIMBS), &FLIPS_OF_STRIPS);
         let half = b.shr(place.lane, 4);
-        let chunk_begin = b.mad_lo(half, DIGITS_PADDING, place.shared);
-        let chunk_begin = b.mad_lo(place.lane, 8 * chunk(layout), chunk_begin);
-        let first = b.mul_lo(place.lane, chunk(layout));
-        let chunk_of_half = (0..chunk(layout))
-            .map(|i| {
-                let limb = b.add(first, i);
-                address(b, place, (limb, limbs), &FLIPS_OF_STRIPS)
-            })
-            .collect();
-        Self { products, half_products, chunk: chunk_begin, chunk_of_half }
+        let own = b.mad_lo(half, DIGITS_PADDING, place.shared);
+        Self {
+            products: first_own_place(b, place, strips),
+            chunk: b.mad_lo(place.lane, 8 * chunk(layout), own),
+            puts: Puts::new(b, layout, place),
+            gets: Gets::new(b, layout, place),
+        }
     }
 }
 
@@ -204,24 +192,31 @@ impl Layout {
     }
 }
 
-/// Where a lane puts digits of a half product, with any number of panels.
+/// Where a lane puts digits of a half product, with any number of panels, or with an odd number of strips.
 pub(super) struct Puts {
     layout: Layout,
     /// The address of the digit of the lane's first block.
     first: R32,
+    flips: &'static Flips,
     /// Blocks from a column to the next.
     apart: u32,
 }
 
 impl Puts {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
-        Self::of_panels(b, layout, place, 1)
+        if layout.strips.is_none() {
+            return Self::of_panels(b, layout, place, 1);
+        }
+        let limb = b.mad_lo(place.member, BLOCK_LIMBS, place.group);
+        let flips = &FLIPS_OF_STRIPS;
+        Self { layout, first: address(b, place, (limb, BLOCK_LIMBS * STRIP_BLOCKS), flips), flips, apart: 1 }
     }
 
     /// The same where the blocks of a panel are `apart` blocks apart.
     pub(super) fn of_panels(b: &mut Builder, layout: Layout, place: &Place, apart: u32) -> Self {
         let first = b.mad_lo(place.member, 2 * BLOCK_LIMBS * apart, place.group);
-        Self { layout, first: address(b, place, (first, PANEL_LIMBS * apart), &FLIPS_OF_HALF_PRODUCTS), apart }
+        let flips = &FLIPS_OF_HALF_PRODUCTS;
+        Self { layout, first: address(b, place, (first, PANEL_LIMBS * apart), flips), flips, apart }
     }
 
     /// Puts the doubled digits of a panel that begins with this block. `addends` are added to those of the lane's even and odd column.
@@ -233,7 +228,7 @@ impl Puts {
         sums: &Sums,
         addends: Option<[R32; 2]>,
     ) {
-        let Self { layout, first, apart } = *self;
+        let Self { layout, first, flips, apart } = *self;
         for parity in [0, 1] {
             let values = layout.of_limb(sums, parity);
             let mut digit = doubled_digit(b, values, place.bytes);
@@ -241,15 +236,15 @@ impl Puts {
                 add(b, &mut digit, addends[parity as usize]);
             }
             let limb = BLOCK_LIMBS * (block + apart * parity);
-            layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
+            layout.put_flipped(b, (first, flips), limb, digit);
         }
     }
 
     /// Puts the digits.
     pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[HalfSums]) {
-        let Self { layout, first, .. } = *self;
+        let Self { layout, first, flips, .. } = *self;
         layout.fold_half_product(b, place, (panels, layout.greatest_sum()), |b, limb, digit| {
-            layout.put_flipped(b, (first, &FLIPS_OF_HALF_PRODUCTS), limb, digit);
+            layout.put_flipped(b, (first, flips), limb, digit);
         });
     }
 }
@@ -267,12 +262,22 @@ enum Pairs {
     All(Vec<R32>),
     /// They are computed anew, from the first limb of the chunk.
     Computed(R32),
+    /// Those of single digits: with strips there are no pairs.
+    Single(Vec<R32>),
+    /// Those of single digits, which are computed anew, from the first limb of the chunk.
+    SingleComputed(R32),
 }
 
 impl Gets {
     pub(super) fn new(b: &mut Builder, layout: Layout, place: &Place) -> Self {
         let limb = b.mul_lo(place.lane, chunk(layout));
-        let pairs = if layout.panels.is_power_of_two() {
+        let pairs = if layout.strips.is_some() {
+            if chunk(layout) <= MOST_KEPT_PAIRS {
+                Pairs::Single((0..chunk(layout)).map(|i| single_address(b, place, layout, limb, i)).collect())
+            } else {
+                Pairs::SingleComputed(limb)
+            }
+        } else if layout.panels.is_power_of_two() {
             Pairs::Flipped(address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALF_PRODUCTS))
         } else if layout.panels <= MOST_KEPT_PAIRS {
             Pairs::All((0..layout.panels).map(|i| pair_address(b, place, layout, limb, i)).collect())
@@ -284,16 +289,23 @@ impl Gets {
 
     /// The digits, low words and high words in turn.
     pub(super) fn get(&self, b: &mut Builder, place: &Place) -> Vec<R32> {
-        (0..self.layout.panels)
+        let layout = self.layout;
+        let single = |b: &mut Builder, from: R32| b.load_shared(Vector::V2, from, layout.work);
+        (0..if layout.strips.is_some() { chunk(layout) } else { layout.panels })
             .flat_map(|i| {
                 let (from, at) = match &self.pairs {
                     Pairs::Flipped(pair) => {
                         (flipped(b, (*pair, &FLIPS_OF_HALF_PRODUCTS), 2 * i), 8 * (2 * i / DIGITS * DIGITS))
                     }
                     Pairs::All(pairs) => (pairs[i as usize], 0),
-                    Pairs::Computed(limb) => (pair_address(b, place, self.layout, *limb, i), 0),
+                    Pairs::Computed(limb) => (pair_address(b, place, layout, *limb, i), 0),
+                    Pairs::Single(digits) => return single(b, digits[i as usize]),
+                    Pairs::SingleComputed(limb) => {
+                        let from = single_address(b, place, layout, *limb, i);
+                        return single(b, from);
+                    }
                 };
-                b.load_shared(Vector::V4, from, self.layout.work + at)
+                b.load_shared(Vector::V4, from, layout.work + at)
             })
             .collect()
     }
@@ -310,6 +322,12 @@ fn flipped(b: &mut Builder, (first, flips): (R32, &Flips), limbs: u32) -> R32 {
 fn pair_address(b: &mut Builder, place: &Place, layout: Layout, limb: R32, i: u32) -> R32 {
     let limb = b.add(limb, 2 * i);
     address(b, place, (limb, PANEL_LIMBS * layout.panels), &FLIPS_OF_HALF_PRODUCTS)
+}
+
+/// The address of digit `i` of a chunk that begins with this limb, with strips.
+fn single_address(b: &mut Builder, place: &Place, layout: Layout, limb: R32, i: u32) -> R32 {
+    let limb = b.add(limb, i);
+    address(b, place, (limb, BLOCK_LIMBS * layout.columns()), &FLIPS_OF_STRIPS)
 }
 
 /// Limbs of a chunk.

@@ -12,7 +12,7 @@
 //! The next operands arrive while a product is computed. They may overwrite `b` and what entries were made of, because columns and entries are
 //! copies. Without entries `a` has two places.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use super::part::Part;
 use super::piece;
@@ -77,11 +77,9 @@ impl Layout {
         Self { work: layout.end_of_operands(), ..layout }
     }
 
-    /// The layout of a low half. `work` is the end of the operands; `LowProduct` moves it behind the columns.
-    pub(super) fn of_low(limbs: [u32; 3], pieces: [u32; 2], with_entries: &RangeInclusive<u32>) -> Self {
-        let layout = Self::of(limbs, pieces, false);
-        let has_entries = with_entries.contains(&layout.panels);
-        let layout = Self { has_entries, strips: None, in_pieces: false, ..layout };
+    /// The layout of half of a product, or of a long square, in these strips or in panels. `work` is the end of the operands; their kernels move it behind the columns.
+    pub(super) fn of_half(limbs: [u32; 3], pieces: [u32; 2], strips: Option<u32>, has_entries: bool) -> Self {
+        let layout = Self { has_entries, strips, in_pieces: false, ..Self::of(limbs, pieces, false) };
         Self { work: layout.end_of_operands(), ..layout }
     }
 

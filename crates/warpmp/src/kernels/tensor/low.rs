@@ -3,11 +3,12 @@
 //! computes   c = a·b modulo `B^n`    a, b, c: `n` limbs
 //! requires   `32 ≤ n ≤ 1280`
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
-//! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels: see `half`; 12·n bytes of global traffic
+//! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels, or `2S·(S + 1)` where `S = ⌈n/32⌉` strips are an odd number to 13: see `half`;
+//!            12·n bytes of global traffic
 //! registers  about 42 with one panel, 78 with four, 122 with eight, 166 with fourteen, 234 with twenty
 //!
 //! Digits are bytes, and matrices are made as for whole products. The columns of `b` are neighbours after blocks of zeros. Each lane finishes
-//! a chunk of `2P` limbs; what is above limb `n` is computed, too, and not stored.
+//! a chunk of `2P` limbs, or `S`; what is above limb `n` is computed, too, and not stored.
 //!
 //! bound: a byte column sums at most `4·n` products of bytes: at most `4·1280·255² < 2³¹`, so no sum of a matrix product wraps. The carries are bounded
 //! in `result`.
@@ -19,12 +20,13 @@ use warpmp_kernel::ir::Cmp;
 use warpmp_launch::{Ports, Stage, vector};
 
 use super::digits::{Gets, Puts};
-use super::half::{Columns, Half, ZEROS};
-use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PANEL_LIMBS};
+use super::half::{Columns, Half};
+use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
 use super::multiply::zeros_of_half;
 use super::operands::{clear, reversed};
-use super::result::resolve_chunk;
+use super::result::{from_lane_below, resolve_chunk};
+use super::strip::{self, odd_strips_of};
 use super::warps::{ALIGNMENT, Place, Warps};
 use crate::kernels::{OperationShape, Spec, TensorSettings};
 use crate::operation::Operation;
@@ -72,10 +74,13 @@ impl LowProduct {
     ) -> Self {
         assert!(fits(shape), "a low half of equally long factors");
         let multiplication = Multiplication::of(shape).within(within);
-        let layout = Layout::of_low(multiplication.limbs(), multiplication.pieces(), &WITH_ENTRIES);
+        let limbs = multiplication.limbs();
+        let strips = odd_strips_of(limbs[0].div_ceil(BLOCK_LIMBS));
+        let has_entries = strips.map_or(WITH_ENTRIES.contains(&limbs[0].div_ceil(PANEL_LIMBS)), strip::has_entries);
+        let layout = Layout::of_half(limbs, multiplication.pieces(), strips, has_entries);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let columns = layout.work + BLOCK_BYTES * ZEROS;
-        let work = (columns + BLOCK_BYTES * layout.columns()).next_multiple_of(ALIGNMENT);
+        let columns = layout.work + layout.column_bytes() * (layout.group_blocks() - 1);
+        let work = (columns + layout.column_bytes() * layout.columns()).next_multiple_of(ALIGNMENT);
         let layout = Layout { work, ..layout };
         Self { multiplication, layout, columns, warps: Warps::with_digits(settings, layout) }
     }
@@ -86,7 +91,8 @@ impl LowProduct {
         let (place, product, end) = warps.enter(b, ports.lanes);
         let place = place.aligned(b);
         layout.clear(b, &place);
-        clear(b, &place, self.columns - BLOCK_BYTES * ZEROS, BLOCK_LIMBS * ZEROS);
+        let zeros = layout.column_bytes() * (layout.group_blocks() - 1);
+        clear(b, &place, self.columns - zeros, zeros / 4);
         let (puts, gets) = (Puts::new(b, layout, &place), Gets::new(b, layout, &place));
         let waiting = layout.waiting(b);
         let waiting = waiting.as_deref();
@@ -136,12 +142,21 @@ impl LowProduct {
         let layout = self.layout;
         let words = layout.words_of_pass();
         let own = b.mad_lo(place.lane, 4 * words, place.shared);
+        let pieces = BLOCK_LIMBS * layout.columns() / words;
+        if layout.strips.is_some() {
+            let Some(waiting) = waiting else {
+                return strip::arrange_in_line(b, place, pieces, (layout.b(), self.columns));
+            };
+            let below = from_lane_below(b, place, waiting[waiting.len() - 1]);
+            let to = strip::column_in_line(b, place);
+            let inside = b.compare(Cmp::Lt, place.lane, pieces);
+            return b.if_(inside, |b| strip::put_piece(b, waiting, below, (to, self.columns)));
+        }
         if let Some(waiting) = waiting {
             let words = reversed(b, waiting);
             b.store_shared(&words, own, self.columns);
             return;
         }
-        let pieces = BLOCK_LIMBS * layout.columns() / words;
         for pass in (0..pieces).step_by(32) {
             let copy = |b: &mut Builder| {
                 let at = 4 * words * pass;

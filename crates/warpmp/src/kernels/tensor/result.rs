@@ -208,7 +208,7 @@ impl Layout {
     pub(super) fn store_chunks(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32], n: u32) {
         let words = limbs.len() as u32;
         let width = piece(n);
-        if words <= width {
+        if words <= width && words.is_power_of_two() {
             let to = b.mad_wide(place.lane, 4 * words, row);
             let inside = b.compare(Cmp::Lt, place.lane, n / words);
             b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));

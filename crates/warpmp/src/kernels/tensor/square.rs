@@ -97,7 +97,7 @@ impl Square {
     pub(super) fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
         assert!(fits(shape), "a square of four to eight panels");
         let multiplication = Multiplication::of(shape);
-        let layout = Layout::of_low(multiplication.limbs(), multiplication.pieces(), &PANELS);
+        let layout = Layout::of_half(multiplication.limbs(), multiplication.pieces(), None, true);
         assert!(layout.greatest_sum() < 1 << 27, "the bound of the digits");
         let all = layout.panels;
         // Half of the columns of a last group of one panel would be wasted.

@@ -20,8 +20,9 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::vector;
 
-use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout};
+use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PIECE_LIMBS};
 use super::multiply::{Operands, Source, copy_in_lanes};
 use super::operands::reversed;
 use super::part::add;
@@ -52,6 +53,12 @@ pub(super) struct StripSums {
 pub(super) fn strips_of(blocks: u32) -> Option<u32> {
     let strips = blocks.div_ceil(STRIP_BLOCKS);
     (strips > 1 && (has_own_places(strips) || matches!(strips, 10 | 12))).then_some(strips)
+}
+
+/// The strips that hold this many blocks in half products, where they are faster than panels: an odd number of at most 13.
+pub(super) fn odd_strips_of(blocks: u32) -> Option<u32> {
+    let strips = blocks.div_ceil(STRIP_BLOCKS);
+    ((3..=13).contains(&strips) && has_own_places(strips)).then_some(strips)
 }
 
 /// Have the digits places of their own? With an even number of strips they have those of panels.
@@ -87,6 +94,41 @@ pub(super) fn put_piece(b: &mut Builder, words: &[R32], below: R32, (to, at): (R
     let further: Vec<R32> =
         std::iter::once(&below).chain(words).zip(words).map(|(&below, &word)| b.prmt(below, word, 0x3456)).collect();
     b.store_shared(&further, to, at + BLOCK_BYTES);
+}
+
+/// Copies `pieces` pieces of a number at `from` to its columns at `to`, one block after the other.
+pub(super) fn arrange_in_line(b: &mut Builder, place: &Place, pieces: u32, (from, to): (u32, u32)) {
+    let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
+    let column = column_in_line(b, place);
+    for pass in 0..pieces.div_ceil(32) {
+        let at = from + 4 * PIECE_LIMBS * 32 * pass;
+        let copy = |b: &mut Builder| {
+            let words = b.load_shared(vector(PIECE_LIMBS), own, at);
+            let below = b.load_shared(Vector::V1, own, at - 4)[0];
+            let below = if pass == 0 {
+                // Before the first word is no word of the number.
+                let is_first = b.compare(Cmp::Eq, place.lane, 0);
+                b.select(0, below, is_first)
+            } else {
+                below
+            };
+            put_piece(b, &words, below, (column, to + 16 * TWICE_BYTES * pass));
+        };
+        let rest = pieces - 32 * pass;
+        if rest < 32 {
+            let inside = b.compare(Cmp::Lt, place.lane, rest);
+            b.if_(inside, copy);
+        } else {
+            copy(b);
+        }
+    }
+}
+
+/// The address of the lane's first piece in columns whose blocks are one after the other.
+pub(super) fn column_in_line(b: &mut Builder, place: &Place) -> R32 {
+    let [block, half] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
+    let column = b.mad_lo(half, BLOCK_BYTES / 2, place.shared);
+    b.mad_lo(block, TWICE_BYTES, column)
 }
 
 /// The address of the digit of the lane's limb of block 0, if digits have places of their own.

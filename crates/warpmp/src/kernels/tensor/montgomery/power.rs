@@ -6,7 +6,7 @@
 //! cost       in products of `ring`: the table `2^(w−1)`; the power a square for each bit below the first window, and a product for each other window. Random
 //!            exponents have a window for each `w + 1` bits, other exponents for each `w` bits at most
 //! memory     the table: `2^(w−1) + 1` residues a lane in scratch memory
-//! registers  80 with one or two panels; to 176 with more, see `registers_of_power`
+//! registers  80 with one or two panels, 71 with three strips; to 196 with more, see `registers_of_power`
 //!
 //! A window has at most `w` bits. It begins and ends with a one, so zeros between windows take squares alone. The instructions of a warp depend on its exponent: a warp has
 //! one exponent. A secret exponent needs `pow_mod_sec`.
@@ -48,22 +48,27 @@ pub(super) fn window(bits: u32) -> u32 {
 
 /// Most registers of a thread that computes a power. `ptxas` takes more registers than it needs, and fewer warps are on a multiprocessor then. These are the least
 /// bounds without spills on `sm_80` to `sm_90`; with three panels `ptxas` spills two words on `sm_100`, with four on `sm_120`. None: `ptxas` takes few registers by itself, or spills at any bound.
-const fn registers_of_power(panels: u32) -> Option<u32> {
-    match panels {
-        3 => Some(88),
-        4 => Some(108),
-        6 => Some(136),
-        7 => Some(160),
-        8 => Some(176),
+const fn registers_of_power(room: Room) -> Option<u32> {
+    match (room.layout.strips, room.layout.panels) {
+        (Some(5), _) => Some(112),
+        (Some(7), _) => Some(160),
+        (Some(9), _) => Some(168),
+        (Some(11), _) => Some(152),
+        (Some(13), _) => Some(196),
+        (None, 3) => Some(88),
+        (None, 4) => Some(108),
+        (None, 6) => Some(136),
+        (None, 7) => Some(160),
+        (None, 8) => Some(176),
         _ => None,
     }
 }
 
 /// Most registers of a thread that fills a table. `ptxas` spills here: it chooses 72 and 80 registers by itself. With these bounds it takes more.
-const fn registers_of_table(panels: u32) -> Option<u32> {
-    match panels {
-        2 => Some(168),
-        3 => Some(255),
+const fn registers_of_table(room: Room) -> Option<u32> {
+    match (room.layout.strips, room.layout.panels) {
+        (None, 2) => Some(168),
+        (None, 3) => Some(255),
         _ => None,
     }
 }
@@ -103,7 +108,7 @@ impl Table {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (room, limbs) = (self.room, self.room.limbs());
         self.open(entry, &self.name(), &["m", "i", "one", "g", "table"], 0, |b, ports, ring, lane| {
-            b.bounds(Bounds { max_registers: registers_of_table(room.layout.panels), ..self.warps.bounds() });
+            b.bounds(Bounds { max_registers: registers_of_table(room), ..self.warps.bounds() });
             let [one, base] = [2, 3].map(|i| b.mad_wide(lane, 4 * limbs, ports.addresses[i]));
             let table = b.mad_wide(lane, 4 * self.limbs(), ports.addresses[4]);
             for (row, entry) in [one, base].into_iter().zip(0..) {
@@ -167,7 +172,7 @@ impl Windows {
         let Self { exponent, table } = self;
         let room = table.room;
         table.open(entry, &self.name(), &["e", "m", "i", "table", "x"], 1, |b, ports, ring, lane| {
-            b.bounds(Bounds { max_registers: registers_of_power(room.layout.panels), ..table.warps.bounds() });
+            b.bounds(Bounds { max_registers: registers_of_power(room), ..table.warps.bounds() });
             let row = ports.addresses[0];
             let row = if exponent.common { row } else { b.mad_wide(lane, 4 * exponent.limbs(), row) };
             let entries = b.mad_wide(lane, 4 * table.limbs(), ports.addresses[3]);

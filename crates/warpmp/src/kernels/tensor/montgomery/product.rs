@@ -35,7 +35,8 @@ impl ResidueProduct {
         };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
         // With two panels `ptxas` would choose 72 registers and spill some.
-        let max_registers = (self.room.layout.panels == 2).then_some(168);
+        let layout = self.room.layout;
+        let max_registers = (layout.panels == 2 && layout.strips.is_none()).then_some(168);
         b.bounds(Bounds { max_registers, ..self.warps.bounds() });
         self.write(&mut b, &ports);
         b.finish()

@@ -33,11 +33,11 @@ use warpmp_launch::{piece, vector};
 use super::room::{KEPT, Room};
 use crate::kernels::tensor::digits::{Digits, chunk};
 use crate::kernels::tensor::half::{Columns, Half};
-use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
+use crate::kernels::tensor::layout::{BLOCK_LIMBS, PIECE_LIMBS};
 use crate::kernels::tensor::multiply::{HalfSums, ProductSums, Source, zeros_of_half};
 use crate::kernels::tensor::operands::{clear, entry, fetch, reversed};
 use crate::kernels::tensor::result::{from_lane_below, resolve_chunk, resolve_with_carries};
-use crate::kernels::tensor::strip::{self, TWICE_BYTES};
+use crate::kernels::tensor::strip;
 use crate::kernels::tensor::warps::Place;
 
 /// How many of the columns of each constant are in registers, if there is one panel. With more, `ptxas` would take more than 80 registers, and a multiprocessor would have fewer than 24 warps.
@@ -82,8 +82,9 @@ impl<'p> Ring<'p> {
         let multiples = if room.has_one_panel() { ring.complement_of(b, &modulus) } else { modulus };
         let inverse = ring.load(b, room.other);
         if room.layout.strips.is_some() {
-            ring.arrange_in_strips(b, (room.modulus, room.multiples), 1);
-            ring.arrange_in_strips(b, (room.other, room.inverse), 0);
+            // A block more begins with the highest byte of the modulus, after which are zeros.
+            strip::arrange_in_line(b, place, room.limbs() / PIECE_LIMBS + 1, (room.modulus, room.multiples));
+            strip::arrange_in_line(b, place, room.limbs() / PIECE_LIMBS, (room.other, room.inverse));
         } else {
             for (words, to) in [(multiples, room.multiples), (inverse, room.inverse)] {
                 let words = reversed(b, &words);
@@ -101,33 +102,6 @@ impl<'p> Ring<'p> {
             }
         }
         ring
-    }
-
-    /// Copies the blocks of a number to its columns in strips, one after the other. `more` is 1 if a block more begins with the highest byte. After the number are zeros, then.
-    fn arrange_in_strips(&self, b: &mut Builder, (from, to): (u32, u32), more: u32) {
-        let Self { room, place, .. } = *self;
-        let pieces = room.limbs() / PIECE_LIMBS + more;
-        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
-        let [block, half] = [b.shr(place.lane, 1), b.and(place.lane, 1)];
-        let column = b.mad_lo(half, BLOCK_BYTES / 2, place.shared);
-        let column = b.mad_lo(block, TWICE_BYTES, column);
-        for pass in 0..pieces.div_ceil(32) {
-            let at = from + 4 * PIECE_LIMBS * 32 * pass;
-            let copy = |b: &mut Builder| {
-                let words = b.load_shared(vector(PIECE_LIMBS), own, at);
-                let below = b.load_shared(Vector::V1, own, at - 4)[0];
-                // Before the first word is no word of the number.
-                let below = if pass == 0 { b.select(0, below, self.is_first) } else { below };
-                strip::put_piece(b, &words, below, (column, to + 16 * TWICE_BYTES * pass));
-            };
-            let rest = pieces - 32 * pass;
-            if rest < 32 {
-                let inside = b.compare(Cmp::Lt, place.lane, rest);
-                b.if_(inside, copy);
-            } else {
-                copy(b);
-            }
-        }
     }
 
     /// Starts to copy a row of `limbs` limbs to a place.

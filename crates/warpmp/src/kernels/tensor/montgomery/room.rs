@@ -16,15 +16,13 @@
 //!
 //! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
 
-use std::ops::RangeInclusive;
-
 use crate::kernels::tensor::half::ZEROS;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS, PIECE_LIMBS};
-use crate::kernels::tensor::strip::{self, STRIP_BLOCKS};
+use crate::kernels::tensor::strip::{STRIP_BLOCKS, odd_strips_of};
 use crate::kernels::tensor::warps::ALIGNING_BYTES;
 
-/// Numbers of strips, of which the odd ones serve.
-const STRIPS: RangeInclusive<u32> = 3..=13;
+/// The fewest strips with which matrices are made of entries. With three, words are 1.15 times as fast.
+const STRIPS_WITH_ENTRIES: u32 = 5;
 
 /// Addresses that are kept.
 pub(super) const KEPT: usize = 3;
@@ -47,9 +45,8 @@ pub(super) struct Room {
 impl Room {
     /// Numbers of so many limbs fill strips if their number is odd, else panels.
     pub(super) fn new(limbs: u32) -> Self {
-        let strips = limbs.div_ceil(BLOCK_LIMBS * STRIP_BLOCKS);
         let panels = limbs.div_ceil(PANEL_LIMBS);
-        let strips = STRIPS.contains(&strips).then_some(strips).filter(|strips| !strips.is_multiple_of(2));
+        let strips = odd_strips_of(limbs.div_ceil(BLOCK_LIMBS));
         let blocks = strips.map_or(COLUMNS * panels, |strips| STRIP_BLOCKS * strips);
         let limbs = BLOCK_LIMBS * blocks;
         let layout = Layout {
@@ -59,8 +56,9 @@ impl Room {
             panels,
             strips,
             work: 0,
-            // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too. With eight, `ptxas` would spill registers.
-            has_entries: strips.map_or(panels <= 7, strip::has_entries),
+            // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too, and with five strips. With eight panels, `ptxas`
+            // would spill registers.
+            has_entries: strips.map_or(panels <= 7, |strips| strips >= STRIPS_WITH_ENTRIES),
             in_pieces: false,
             is_cyclic: false,
         };
