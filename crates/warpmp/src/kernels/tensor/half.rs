@@ -66,7 +66,7 @@ impl Half {
     pub(super) fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
         let (panels, width) = (layout.groups(), layout.group_blocks());
         // In strips the highest byte of the second factor meets the first matrix.
-        let lowest_of_high = if layout.strips.is_some() { 0 } else { 1 };
+        let lowest_of_high = u32::from(layout.strips.is_none());
         let (first, end) = match self {
             Self::Low => (0, layout.blocks),
             Self::High => (lowest_of_high, layout.blocks + 1),

@@ -50,16 +50,15 @@ pub(super) fn window(bits: u32) -> u32 {
 /// bounds without spills on `sm_80` to `sm_90`; with three panels `ptxas` spills two words on `sm_100`, with four on `sm_120`. None: `ptxas` takes few registers by itself, or spills at any bound.
 const fn registers_of_power(room: Room) -> Option<u32> {
     match (room.layout.strips, room.layout.panels) {
-        (Some(5), _) => Some(112),
-        (Some(7), _) => Some(160),
-        (Some(9), _) => Some(168),
-        (Some(11), _) => Some(152),
-        (Some(13), _) => Some(196),
         (None, 3) => Some(88),
         (None, 4) => Some(108),
+        (Some(5), _) => Some(112),
         (None, 6) => Some(136),
-        (None, 7) => Some(160),
+        (Some(11), _) => Some(152),
+        (Some(7), _) | (None, 7) => Some(160),
+        (Some(9), _) => Some(168),
         (None, 8) => Some(176),
+        (Some(13), _) => Some(196),
         _ => None,
     }
 }
