@@ -10,8 +10,8 @@
 //! * `FLIPS_OF_HALF_PRODUCTS` serve half products with any number of panels. The limbs of digits that are stored together differ in bits 0, 1, 4 and 5, so stores have no
 //!   conflict. Squares have these flips, too: with groups of two panels their limbs differ in bits 0, 1, 5 and 6. Loads have none if the number of panels is a power of two; with others they take 2.2 to 3.2 times as long on average.
 //! * With more than two panels, a digit of padding follows each two chunks of a product.
-//! * An odd number of strips has chunks of an odd number of limbs, so loads of single digits have no conflict. In products padding follows each eight chunks of two halves, as in `strip`. The
-//!   limbs of digits of a half product that are stored together differ in bits 0, 1, 3 and 4; `FLIPS_OF_STRIPS` serve, and a load takes up to twice as long.
+//! * An odd number of strips has chunks of an odd number of limbs, and single digits are loaded. In products four digits of padding follow each 16 chunks of a half, as in `strip`, and there is no conflict.
+//! * In half products with strips the limbs of digits that are stored together differ in bits 0, 1, 3 and 4. `FLIPS_OF_STRIPS` serve: stores have no conflict, loads take up to twice as long.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::Vector;
@@ -26,7 +26,7 @@ use super::warps::{ALIGNMENT, Place};
 /// Most panels for which [`FLIPS`] serve.
 const MOST_SWIZZLED: u32 = 2;
 
-/// Most panels with which the addresses of all pairs are kept.
+/// Most addresses of pairs, or of single digits, that a lane keeps.
 const MOST_KEPT_PAIRS: u32 = 8;
 
 /// Digits in all banks.
@@ -106,8 +106,8 @@ impl<'p> Digits<'p> {
             Places::Swizzled(swizzle) => layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
                 layout.put_flipped(b, (swizzle.half_products, &FLIPS), limb, digit);
             }),
-            Places::Padded => Puts::new(b, layout, place).put(b, place, panels),
-            Places::OfStrips(strips) => strips.puts.put(b, place, panels),
+            Places::Padded => Puts::new(b, layout, place).put(b, place, panels, greatest),
+            Places::OfStrips(strips) => strips.puts.put(b, place, panels, greatest),
         }
     }
 
@@ -240,10 +240,10 @@ impl Puts {
         }
     }
 
-    /// Puts the digits.
-    pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[HalfSums]) {
+    /// Puts the digits. No sum is above `greatest`.
+    pub(super) fn put(&self, b: &mut Builder, place: &Place, panels: &[HalfSums], greatest: u64) {
         let Self { layout, first, flips, .. } = *self;
-        layout.fold_half_product(b, place, (panels, layout.greatest_sum()), |b, limb, digit| {
+        layout.fold_half_product(b, place, (panels, greatest), |b, limb, digit| {
             layout.put_flipped(b, (first, flips), limb, digit);
         });
     }
@@ -366,7 +366,7 @@ fn address(b: &mut Builder, place: &Place, (limb, end): (R32, u32), flips: &Flip
 
 #[cfg(test)]
 mod tests {
-    use super::{FLIPS, FLIPS_OF_HALF_PRODUCTS, Flips, swizzled};
+    use super::{FLIPS, FLIPS_OF_HALF_PRODUCTS, FLIPS_OF_STRIPS, Flips, swizzled};
 
     /// How long accesses to these places at the same time wait for banks that hold `all` of them.
     fn waits(places: impl Iterator<Item = u32>, all: u32) -> u32 {
@@ -405,9 +405,24 @@ mod tests {
         }
     }
 
+    /// Strips: four members have neighbouring blocks, and a lane has as many limbs as there are strips.
+    #[test]
+    fn stores_of_strips_do_not_wait() {
+        for strips in (3..=13).step_by(2) {
+            let firsts = (0..32 * strips).filter(|limb: &u32| limb % 4 == 0 && (limb / 8).is_multiple_of(4));
+            let puts =
+                firsts.map(|first| waits((0..16).map(|i| swizzled(first + i % 4 + 8 * (i / 4), &FLIPS_OF_STRIPS)), 16));
+            assert_eq!(puts.sum::<u32>(), 0, "{strips} strips");
+            for (half, digit) in (0..2).flat_map(|half| (0..strips).map(move |digit| (half, digit))) {
+                let gets = (0..16).map(|lane| swizzled(strips * (16 * half + lane) + digit, &FLIPS_OF_STRIPS));
+                assert!(waits(gets, 16) <= 1, "{strips} strips");
+            }
+        }
+    }
+
     #[test]
     fn places_are_different() {
-        for flips in [&FLIPS[..], &FLIPS_OF_HALF_PRODUCTS] {
+        for flips in [&FLIPS[..], &FLIPS_OF_HALF_PRODUCTS, &FLIPS_OF_STRIPS] {
             let mut places: Vec<u32> = (0..1280).map(|limb| swizzled(limb, flips)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..1280));

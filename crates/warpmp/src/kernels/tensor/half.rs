@@ -6,18 +6,21 @@
 //! Column `i` of panel `p` meets block `8p + i − s` of the second factor in step `s` of the low half, and block `8(P + p) + i − s` in that of the high one, if
 //! there is such a block. Seven blocks of zeros stand before the first block in a low half, after the last one in a high half. A panel that would meet zeros only is left out.
 //!
-//! Strips are the same with four blocks instead of eight, each as it is and a byte further. The highest byte of the second factor is the first one of a block more, which a high half meets.
+//! Strips are the same with four blocks instead of eight and three blocks of zeros instead of seven. Each block is there as it is and a byte further. A byte further, the second factor needs one more
+//! block for its highest byte; a high half meets it.
 
 use std::collections::BTreeMap;
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 
-use super::layout::{COLUMNS, Layout};
+use super::layout::Layout;
 use super::multiply::{HalfSums, Operands, Source};
 use super::warps::Place;
 
-/// Most blocks of zeros before the columns of a low half, and after those of a high one.
-pub(super) const ZEROS: u32 = COLUMNS - 1;
+/// Blocks of zeros before the columns of a low half, and after those of a high one.
+pub(super) const fn zero_blocks(layout: Layout) -> u32 {
+    layout.blocks_of_each() - 1
+}
 
 /// The half of a product that is wanted.
 #[derive(Clone, Copy)]
@@ -56,15 +59,15 @@ impl Columns {
 
     /// Where those of a panel begin.
     pub(super) fn place(&self, layout: Layout, Meeting { columns: [number, rest], .. }: Meeting) -> u32 {
-        let block = layout.column_bytes();
-        self.begin + block * layout.group_blocks() * number - block * rest
+        let block = layout.block_bytes();
+        self.begin + block * layout.blocks_of_each() * number - block * rest
     }
 }
 
 impl Half {
     /// The meetings in their order: those of columns with the same rest one after the other.
     pub(super) fn meetings(self, layout: Layout) -> impl Iterator<Item = Meeting> {
-        let (panels, width) = (layout.groups(), layout.group_blocks());
+        let (panels, width) = (layout.panels_or_strips(), layout.blocks_of_each());
         // In strips the highest byte of the second factor meets the first matrix.
         let lowest_of_high = u32::from(layout.strips.is_none());
         let (first, end) = match self {

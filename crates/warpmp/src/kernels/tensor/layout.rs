@@ -96,21 +96,21 @@ impl Layout {
         }
     }
 
-    /// The panels or strips.
-    pub(super) fn groups(self) -> u32 {
+    /// How many panels or strips there are.
+    pub(super) fn panels_or_strips(self) -> u32 {
         self.strips.unwrap_or(self.panels)
     }
 
-    /// Blocks of a panel or strip.
-    pub(super) const fn group_blocks(self) -> u32 {
+    /// Blocks of a panel or of a strip.
+    pub(super) const fn blocks_of_each(self) -> u32 {
         match self.strips {
             Some(_) => STRIP_BLOCKS,
             None => COLUMNS,
         }
     }
 
-    /// Bytes of a block in the columns of a panel or strip.
-    pub(super) const fn column_bytes(self) -> u32 {
+    /// Bytes that a block takes among the columns.
+    pub(super) const fn block_bytes(self) -> u32 {
         match self.strips {
             Some(_) => strip::TWICE_BYTES,
             None => BLOCK_BYTES,
@@ -201,7 +201,7 @@ impl Layout {
     pub(super) fn bytes(self) -> u32 {
         let work = if let Some(strips) = self.strips {
             let digits = if self.has_own_places() { strip::digit_bytes(strips) } else { 32 * self.digit_bytes() };
-            strip::column_bytes(strips).max(digits)
+            strip::bytes(strips).max(digits)
         } else if self.in_pieces {
             8 * 2 * BLOCK_LIMBS * self.columns()
         } else if self.is_cyclic {

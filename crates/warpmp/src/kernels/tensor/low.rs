@@ -5,7 +5,7 @@
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       about `8P·(P + 1)` matrix products of 16×32 by 32×8 bytes, `P = ⌈n/64⌉` panels, or `2S·(S + 1)` where `S = ⌈n/32⌉` strips are an odd number to 13: see `half`;
 //!            12·n bytes of global traffic
-//! registers  about 42 with one panel, 78 with four, 122 with eight, 166 with fourteen, 234 with twenty
+//! registers  about 42 with one panel, 78 with four, 122 with eight, 166 with fourteen, 234 with twenty; 48 with three strips, 78 with seven, 132 with thirteen
 //!
 //! Digits are bytes, and matrices are made as for whole products. The columns of `b` are neighbours after blocks of zeros. Each lane finishes
 //! a chunk of `2P` limbs, or `S`; what is above limb `n` is computed, too, and not stored.
@@ -20,7 +20,7 @@ use warpmp_kernel::ir::Cmp;
 use warpmp_launch::{Ports, Stage, vector};
 
 use super::digits::{Gets, Puts};
-use super::half::{Columns, Half};
+use super::half::{Columns, Half, zero_blocks};
 use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
 use super::multiply::zeros_of_half;
@@ -79,8 +79,8 @@ impl LowProduct {
         let has_entries = strips.map_or(WITH_ENTRIES.contains(&limbs[0].div_ceil(PANEL_LIMBS)), strip::has_entries);
         let layout = Layout::of_half(limbs, multiplication.pieces(), strips, has_entries);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let columns = layout.work + layout.column_bytes() * (layout.group_blocks() - 1);
-        let work = (columns + layout.column_bytes() * layout.columns()).next_multiple_of(ALIGNMENT);
+        let columns = layout.work + layout.block_bytes() * zero_blocks(layout);
+        let work = (columns + layout.block_bytes() * layout.columns()).next_multiple_of(ALIGNMENT);
         let layout = Layout { work, ..layout };
         Self { multiplication, layout, columns, warps: Warps::with_digits(settings, layout) }
     }
@@ -91,7 +91,7 @@ impl LowProduct {
         let (place, product, end) = warps.enter(b, ports.lanes);
         let place = place.aligned(b);
         layout.clear(b, &place);
-        let zeros = layout.column_bytes() * (layout.group_blocks() - 1);
+        let zeros = layout.block_bytes() * zero_blocks(layout);
         clear(b, &place, self.columns - zeros, zeros / 4);
         let (puts, gets) = (Puts::new(b, layout, &place), Gets::new(b, layout, &place));
         let waiting = layout.waiting(b);
@@ -117,7 +117,7 @@ impl LowProduct {
             let columns = Columns::at(self.columns);
             let sums = layout.half_product(b, &place, (source, &columns), Half::Low, FENCE, zeros);
             b.section("carry");
-            puts.put(b, &place, &sums);
+            puts.put(b, &place, &sums, layout.greatest_sum());
             b.warp_barrier();
             let own = gets.get(b, &place);
             let limbs = resolve_chunk(b, &place, &own);

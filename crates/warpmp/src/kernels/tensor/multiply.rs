@@ -263,7 +263,7 @@ fn matrix_of_windows([lower, upper]: [[R32; 4]; 2], rows: [[usize; 2]; 2]) -> [[
 pub(super) fn zeros_of_half(b: &mut Builder, layout: Layout) -> Vec<HalfSums> {
     let zero = b.copy(0);
     let sums = vec![[zero; 4]; if layout.strips.is_some() { 1 } else { 2 }];
-    vec![sums; layout.groups() as usize]
+    vec![sums; layout.panels_or_strips() as usize]
 }
 
 /// No sums yet.

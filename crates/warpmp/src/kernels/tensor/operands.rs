@@ -97,10 +97,8 @@ impl Layout {
     /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
     /// the first pass.
     fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32, first: &mut Option<R32>) -> (R32, u32) {
-        let (panels, column_bytes, panel_bytes) = match self.strips {
-            Some(strips) => (strips, strip::TWICE_BYTES, strip::STRIP_BYTES),
-            None => (self.panels, BLOCK_BYTES, self.panel_bytes()),
-        };
+        let (panels, column_bytes) = (self.panels_or_strips(), self.block_bytes());
+        let panel_bytes = if self.strips.is_some() { strip::STRIP_BYTES } else { self.panel_bytes() };
         if let (Some(to), true) = (*first, 16 % panels == 0) {
             return (to, 16 / panels * column_bytes * pass);
         }

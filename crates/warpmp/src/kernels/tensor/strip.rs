@@ -7,6 +7,7 @@
 //! rows `4g + 3` and `4g + 1` of both columns of block `t`: four bytes of the same limb.
 //!
 //! Blocks are in strips as they are in panels: block `j` is block `⌊j / strips⌋` of strip `j mod strips`. So the columns that meet a strip in a step meet the next strip in the next step.
+//! In half products the blocks of a strip are neighbours, and a block more has the highest byte of `b`: see `half`.
 //!
 //! **The highest byte of `b`** would begin one block more if `b` fills the strips. Its products are added to digits instead: with the byte `x`, limb `p` of `a` adds `x` times its bytes 3 and
 //! 1, which are bytes 2 and 0 of limb `p` of the high half.
@@ -55,7 +56,7 @@ pub(super) fn strips_of(blocks: u32) -> Option<u32> {
     (strips > 1 && (has_own_places(strips) || matches!(strips, 10 | 12))).then_some(strips)
 }
 
-/// The strips that hold this many blocks in half products, where they are faster than panels: an odd number of at most 13.
+/// The strips that hold this many blocks in half products: an odd number of 3 to 13. They are faster than panels; 15 strips were not tried.
 pub(super) fn odd_strips_of(blocks: u32) -> Option<u32> {
     let strips = blocks.div_ceil(STRIP_BLOCKS);
     ((3..=13).contains(&strips) && has_own_places(strips)).then_some(strips)
@@ -77,7 +78,7 @@ pub(super) fn max_registers(strips: u32) -> Option<u32> {
 }
 
 /// The bytes that the columns of strips take.
-pub(super) const fn column_bytes(strips: u32) -> u32 {
+pub(super) const fn bytes(strips: u32) -> u32 {
     STRIP_BYTES * strips
 }
 
@@ -106,7 +107,7 @@ pub(super) fn arrange_in_line(b: &mut Builder, place: &Place, pieces: u32, (from
             let words = b.load_shared(vector(PIECE_LIMBS), own, at);
             let below = b.load_shared(Vector::V1, own, at - 4)[0];
             let below = if pass == 0 {
-                // Before the first word is no word of the number.
+                // The first word has no word of the number before it.
                 let is_first = b.compare(Cmp::Eq, place.lane, 0);
                 b.select(0, below, is_first)
             } else {

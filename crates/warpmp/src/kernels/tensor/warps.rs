@@ -4,7 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Special};
 use warpmp_launch::{Geometry, Ports, Stage};
 
-use super::layout::{Layout, PANEL_LIMBS};
+use super::layout::{BLOCK_LIMBS, Layout};
 use super::multiplication::Multiplication;
 use crate::kernels::TensorSettings;
 
@@ -69,7 +69,7 @@ impl Warps {
 
     /// The same for warps whose memory is aligned and ends with the digits of a half product. The digits take more room than the limbs after them.
     pub(super) fn with_digits(settings: &TensorSettings, layout: Layout) -> Self {
-        let bytes = layout.work + 8 * PANEL_LIMBS * layout.panels + ALIGNING_BYTES;
+        let bytes = layout.work + 8 * BLOCK_LIMBS * layout.columns() + ALIGNING_BYTES;
         Self::new(settings, bytes.next_multiple_of(16))
     }
 

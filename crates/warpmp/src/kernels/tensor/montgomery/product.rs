@@ -4,7 +4,7 @@
 //! requires   `m` odd, `a, b < m`; what is not so is the lane's status, and its result is zero
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       see `ring`; the modulus is read once a warp
-//! registers  90 with one panel, 154 with two, 129 with three, to 246 with more
+//! registers  90 with one panel, 154 with two, 129 with three, to 246 with more; 69 with three strips, 106 with five, to 185 with more
 
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32};
 use warpmp_kernel::fragment::{Carries, all_zeros};

@@ -5,7 +5,7 @@
 //!            `S·(4S + 1)`, `2S·(S + 1)`, `2S` more
 //!
 //! With `i = 1/m mod R`, `t = x·y` and `q = t·i mod R`, the low halves of `t` and `q·m` are equal. So with
-//! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative. With one panel it comes from a sum: see `complement`. The rest of this page is about more panels.
+//! `u = ⌊q·m/R⌋` the result is `⌊t/R⌋ − u`, and `m` more where that is negative. With one panel it comes from a sum: see `complement`. The rest of this page is about more panels, and about strips.
 //!
 //! **Halves** of `t·i` and `q·m` take a little more than half of a product's matrix products, see `half`.
 //!
@@ -78,14 +78,14 @@ impl<'p> Ring<'p> {
         ring.fetch(b, modulus, limbs, room.modulus);
         ring.fetch(b, inverse, room.limbs(), room.other);
         arrive(b);
-        let modulus = ring.load(b, room.modulus);
-        let multiples = if room.has_one_panel() { ring.complement_of(b, &modulus) } else { modulus };
-        let inverse = ring.load(b, room.other);
         if room.layout.strips.is_some() {
-            // A block more begins with the highest byte of the modulus, after which are zeros.
+            // A byte further, the modulus needs one more block for its highest byte. After the modulus are zeros.
             strip::arrange_in_line(b, place, room.limbs() / PIECE_LIMBS + 1, (room.modulus, room.multiples));
             strip::arrange_in_line(b, place, room.limbs() / PIECE_LIMBS, (room.other, room.inverse));
         } else {
+            let modulus = ring.load(b, room.modulus);
+            let multiples = if room.has_one_panel() { ring.complement_of(b, &modulus) } else { modulus };
+            let inverse = ring.load(b, room.other);
             for (words, to) in [(multiples, room.multiples), (inverse, room.inverse)] {
                 let words = reversed(b, &words);
                 ring.store(b, &words, to);

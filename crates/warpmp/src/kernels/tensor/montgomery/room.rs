@@ -12,11 +12,11 @@
 //! work         the first factor on its way; then the columns of the second one; later digits
 //! ```
 //!
-//! In strips each block of columns is twice there, as it is and a byte further, and after the modulus are a block that begins with its highest byte and 3 blocks of zeros.
+//! In strips each block of columns is there twice: as it is, and a byte further. After the columns of the modulus are one block that begins with its highest byte, and 3 blocks of zeros.
 //!
 //! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
 
-use crate::kernels::tensor::half::ZEROS;
+use crate::kernels::tensor::half::zero_blocks;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS, PIECE_LIMBS};
 use crate::kernels::tensor::strip::{STRIP_BLOCKS, odd_strips_of};
 use crate::kernels::tensor::warps::ALIGNING_BYTES;
@@ -43,7 +43,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Numbers of so many limbs fill strips if their number is odd, else panels.
+    /// The room for numbers of `limbs` limbs: in strips if an odd number of 3 to 13 strips holds them, else in panels.
     pub(super) fn new(limbs: u32) -> Self {
         let panels = limbs.div_ceil(PANEL_LIMBS);
         let strips = odd_strips_of(limbs.div_ceil(BLOCK_LIMBS));
@@ -69,7 +69,7 @@ impl Room {
         let quotient = product + parts * (number + zeros);
         let other = quotient + parts * (number + 2 * zeros);
         let modulus = other + number;
-        let [columns, before, after] = columns(layout);
+        let [columns, before, after] = column_bytes(layout);
         let multiples = modulus + number + before;
         let inverse = multiples + columns + after;
         let kept = inverse + columns;
@@ -81,7 +81,7 @@ impl Room {
     /// Where zeros begin, and their words.
     pub(super) fn zeros(self) -> [(u32, u32); 6] {
         let number = 4 * self.limbs();
-        let [columns, before, after] = columns(self.layout);
+        let [columns, before, after] = column_bytes(self.layout);
         let parts = self.parts();
         let block = parts * BLOCK_LIMBS;
         [
@@ -121,11 +121,12 @@ impl Room {
 }
 
 /// The bytes of the columns of a number, of the zeros before those of the modulus, and of the rest after these.
-fn columns(layout: Layout) -> [u32; 3] {
-    let block = layout.column_bytes();
+fn column_bytes(layout: Layout) -> [u32; 3] {
+    let block = layout.block_bytes();
     let after = match layout.strips {
-        Some(_) => block * STRIP_BLOCKS,
-        None => block * ZEROS,
+        // The first one has the highest byte.
+        Some(_) => block * (zero_blocks(layout) + 1),
+        None => block * zero_blocks(layout),
     };
     [block * layout.blocks, block, after]
 }
