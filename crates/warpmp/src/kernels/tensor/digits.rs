@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn stores_of_strips_do_not_wait() {
         for strips in (3..=13).step_by(2) {
-            let firsts = (0..32 * strips).filter(|limb: &u32| limb % 4 == 0 && (limb / 8).is_multiple_of(4));
+            let firsts = (0..32 * strips).filter(|limb: &u32| limb.is_multiple_of(4) && (limb / 8).is_multiple_of(4));
             let puts =
                 firsts.map(|first| waits((0..16).map(|i| swizzled(first + i % 4 + 8 * (i / 4), &FLIPS_OF_STRIPS)), 16));
             assert_eq!(puts.sum::<u32>(), 0, "{strips} strips");
