@@ -408,8 +408,8 @@ mod tests {
     fn a_binary_file_is_told_before_counts() {
         let many: Vec<u8> = b"1\n".repeat(8).into_iter().chain(*b"2\0\n").collect();
         let cases: [(&str, &[u8], u64); 4] = [
-            ("a", b"\x93\n2\0\xff\n", 2),
-            ("a.npy", b"\x93\n2\0\xff\n", 2),
+            ("a", b"\xfe\n2\0\xff\n", 2),
+            ("a.npy", b"\xfe\n2\0\xff\n", 2),
             ("a", &many, 9),
             ("a", b"1\0\n1\n1\n1\n1\n\n1\n", 1),
         ];
