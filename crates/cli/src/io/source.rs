@@ -343,20 +343,11 @@ impl Source {
         while self.push(&mut raw)? {
             count += 1;
             if raw.bytes() > BUFFER_BYTES {
-                self.check_is_text(&raw)?;
                 raw = self.empty();
                 crate::interrupt::check()?;
             }
         }
-        self.check_is_text(&raw)?;
         Ok(count)
-    }
-
-    /// Fails if these lines of the source have a zero byte: the number of lines of a binary file means nothing.
-    pub(crate) fn check_is_text(&self, raw: &Raw) -> Result<()> {
-        let Raw::Text(text) = raw else { return Ok(()) };
-        let fault = |line| FileError::Line { path: self.name.clone(), line, problem: LineProblem::ZeroByte };
-        text.line_of_zero_byte().map_or(Ok(()), |line| Err(fault(line).into()))
     }
 
     fn push_line(&mut self, text: &mut RawText) -> Result<bool> {
@@ -408,9 +399,10 @@ impl Source {
                     return match *blank {
                         None => Ok(true),
                         Some(line) => {
-                            let binary = text.line_of_zero_byte();
-                            let (line, problem) =
-                                binary.map_or((line, LineProblem::Blank), |line| (line, LineProblem::ZeroByte));
+                            // A file that is no text has other faults, too: the zero byte explains them all.
+                            let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
+                            let (line, problem) = binary
+                                .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
                             Err(FileError::Line { path: self.name.clone(), line, problem }.into())
                         }
                     };

@@ -104,11 +104,6 @@ impl RawText {
         self.lines.get(lane)
     }
 
-    /// The first line with a zero byte. A file that is no text has other faults, too: the zero byte explains them all.
-    pub(crate) fn line_of_zero_byte(&self) -> Option<u64> {
-        (0..self.lanes()).find(|lane| self.get(*lane).contains(&0)).map(|lane| self.line(lane))
-    }
-
     /// Each number's line.
     pub(crate) fn into_lines(self) -> LineNumbers {
         self.lines

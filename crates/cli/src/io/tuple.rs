@@ -296,8 +296,6 @@ impl TupleReader {
         for number in (0..self.sources.len()).filter(|number| !tuple.operands[*number].is_single) {
             let lanes_b = if number == self.leading { lanes_a } else { self.count(tuple, number)? };
             if lanes_a != lanes_b {
-                self.check_is_text(tuple, self.leading)?;
-                self.check_is_text(tuple, number)?;
                 return Err(counts(&self.sources[self.leading], lanes_a, &self.sources[number], lanes_b));
             }
         }
@@ -306,16 +304,7 @@ impl TupleReader {
 
     /// The integers of an operand, to its end.
     fn count(&mut self, tuple: &RawTuple, number: usize) -> Result<u64> {
-        let rest = self.sources[number].count_rest();
-        if rest.is_err() {
-            self.check_is_text(tuple, number)?;
-        }
-        Ok(self.lanes + tuple.operands[number].lanes() as u64 + rest?)
-    }
-
-    /// Fails if an operand's lines in the chunk have a zero byte.
-    fn check_is_text(&self, tuple: &RawTuple, number: usize) -> Result<()> {
-        tuple.operands[number].raw.as_ref().map_or(Ok(()), |raw| self.sources[number].check_is_text(raw))
+        Ok(self.lanes + tuple.operands[number].lanes() as u64 + self.sources[number].count_rest()?)
     }
 }
 
@@ -400,24 +389,6 @@ mod tests {
             assert!(are_few(&chunks(vec![source(name, 20)], &[800, 800])), "{name}");
             let wide = Source::of_bytes("b", &[b'1'; 400], true).unwrap();
             assert!(are_few(&chunks(vec![source(name, 20), wide], &[])), "{name}");
-        }
-    }
-
-    /// The number of lines of a binary file means nothing. The zero byte is told, where it is read with the chunk, after it, and before a blank line.
-    #[test]
-    fn a_binary_file_is_told_before_counts() {
-        let many: Vec<u8> = b"1\n".repeat(8).into_iter().chain(*b"2\0\n").collect();
-        let cases: [(&str, &[u8], u64); 4] = [
-            ("a", b"\xfe\n2\0\xff\n", 2),
-            ("a.npy", b"\xfe\n2\0\xff\n", 2),
-            ("a", &many, 9),
-            ("a", b"1\0\n1\n1\n1\n1\n\n1\n", 1),
-        ];
-        for (name, bytes, line) in cases {
-            let binary = Source::of_bytes("b", bytes, true).unwrap();
-            let read =
-                TupleReader::new(vec![source(name, 5), binary], 1 << 20).and_then(|mut reader| reader.next_chunk());
-            assert_eq!(read.unwrap_err().to_string(), format!("b:{line}: a zero byte: neither text nor an .npy array"));
         }
     }
 
