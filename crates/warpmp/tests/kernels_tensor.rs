@@ -4,6 +4,7 @@
 
 use warpmp::kernels::{Settings, Spec};
 use warpmp_kernel::ir::Op;
+use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::PATTERNS;
 use warpmp_testkit::kernels::products::{
@@ -120,6 +121,11 @@ fn long_squares() {
     }
 }
 
+/// Matrix products, instructions and wavefronts of shared memory a lane.
+fn counted(counters: &Counters, lanes: u64) -> [u64; 3] {
+    [counters.op(Op::MmaU8).warps, counters.instructions().warps, counters.shared_wavefronts()].map(|it| it / lanes)
+}
+
 /// A long square has fewer matrix products than a product. No access of its matrix products and of its digits waits for a bank.
 #[test]
 fn costs_of_long_squares() {
@@ -133,12 +139,7 @@ fn costs_of_long_squares() {
         let lanes = 8;
         let counters = check_square(&*squaring(NAME, bits, &one_warp(8)), bits, lanes, Pattern::Random);
         let lanes = lanes as u64;
-        let counted = [
-            counters.op(Op::MmaU8).warps / lanes,
-            counters.instructions().warps / lanes,
-            counters.shared_wavefronts() / lanes,
-        ];
-        assert_eq!(counted, [matrix_products, instructions, wavefronts], "{bits} bits");
+        assert_eq!(counted(&counters, lanes), [matrix_products, instructions, wavefronts], "{bits} bits");
         let sectors = lanes * bits as u64 / 256;
         assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, 2 * sectors], "{bits} bits");
         for name in ["multiply", "carry"] {
@@ -230,12 +231,7 @@ fn costs_of_strips() {
         let (bits, lanes) = (1024 * strips, 8);
         let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
         let lanes = lanes as u64;
-        let counted = [
-            counters.op(Op::MmaU8).warps / lanes,
-            counters.instructions().warps / lanes,
-            counters.shared_wavefronts() / lanes,
-        ];
-        assert_eq!(counted, [matrix_products, instructions, wavefronts], "{strips} strips");
+        assert_eq!(counted(&counters, lanes), [matrix_products, instructions, wavefronts], "{strips} strips");
         let sectors = lanes * 2 * bits as u64 / 256;
         assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{strips} strips");
         let carry = counters.section("carry").unwrap();

@@ -17,9 +17,9 @@ use super::layout::Layout;
 use super::multiply::{HalfSums, Operands, Source};
 use super::warps::Place;
 
-/// Blocks of zeros before the columns of a low half, and after those of a high one.
-pub(super) const fn zero_blocks(layout: Layout) -> u32 {
-    layout.blocks_of_each() - 1
+/// The bytes of the blocks of zeros before the columns of a low half, and after those of a high one.
+pub(super) const fn zero_bytes(layout: Layout) -> u32 {
+    layout.block_bytes() * (layout.blocks_of_each() - 1)
 }
 
 /// The half of a product that is wanted.

@@ -20,11 +20,11 @@ use warpmp_kernel::ir::Cmp;
 use warpmp_launch::{Ports, Stage, vector};
 
 use super::digits::{Gets, Puts};
-use super::half::{Columns, Half, zero_blocks};
+use super::half::{Columns, Half, zero_bytes};
 use super::layout::{BLOCK_LIMBS, Layout, PANEL_LIMBS};
 use super::multiplication::{Multiplication, Within};
 use super::multiply::zeros_of_half;
-use super::operands::{clear, reversed};
+use super::operands::{clear, in_first_lanes, reversed};
 use super::result::{from_lane_below, resolve_chunk};
 use super::strip::{self, odd_strips_of};
 use super::warps::{ALIGNMENT, Place, Warps};
@@ -79,7 +79,7 @@ impl LowProduct {
         let has_entries = strips.map_or(WITH_ENTRIES.contains(&limbs[0].div_ceil(PANEL_LIMBS)), strip::has_entries);
         let layout = Layout::of_half(limbs, multiplication.pieces(), strips, has_entries);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let columns = layout.work + layout.block_bytes() * zero_blocks(layout);
+        let columns = layout.work + zero_bytes(layout);
         let work = (columns + layout.block_bytes() * layout.columns()).next_multiple_of(ALIGNMENT);
         let layout = Layout { work, ..layout };
         Self { multiplication, layout, columns, warps: Warps::with_digits(settings, layout) }
@@ -91,7 +91,7 @@ impl LowProduct {
         let (place, product, end) = warps.enter(b, ports.lanes);
         let place = place.aligned(b);
         layout.clear(b, &place);
-        let zeros = layout.block_bytes() * zero_blocks(layout);
+        let zeros = zero_bytes(layout);
         clear(b, &place, self.columns - zeros, zeros / 4);
         let (puts, gets) = (Puts::new(b, layout, &place), Gets::new(b, layout, &place));
         let waiting = layout.waiting(b);
@@ -141,7 +141,6 @@ impl LowProduct {
     fn arrange(&self, b: &mut Builder, place: &Place, waiting: Option<&[R32]>) {
         let layout = self.layout;
         let words = layout.words_of_pass();
-        let own = b.mad_lo(place.lane, 4 * words, place.shared);
         let pieces = BLOCK_LIMBS * layout.columns() / words;
         if layout.strips.is_some() {
             let Some(waiting) = waiting else {
@@ -149,9 +148,9 @@ impl LowProduct {
             };
             let below = from_lane_below(b, place, waiting[waiting.len() - 1]);
             let to = strip::column_in_line(b, place);
-            let inside = b.compare(Cmp::Lt, place.lane, pieces);
-            return b.if_(inside, |b| strip::put_piece(b, waiting, below, (to, self.columns)));
+            return in_first_lanes(b, place, pieces, |b| strip::put_piece(b, waiting, below, (to, self.columns)));
         }
+        let own = b.mad_lo(place.lane, 4 * words, place.shared);
         if let Some(waiting) = waiting {
             let words = reversed(b, waiting);
             b.store_shared(&words, own, self.columns);
@@ -164,12 +163,7 @@ impl LowProduct {
                 let words = reversed(b, &words);
                 b.store_shared(&words, own, self.columns + at);
             };
-            if pass + 32 <= pieces {
-                copy(b);
-            } else {
-                let inside = b.compare(Cmp::Lt, place.lane, pieces - pass);
-                b.if_(inside, copy);
-            }
+            in_first_lanes(b, place, pieces - pass, copy);
         }
     }
 }

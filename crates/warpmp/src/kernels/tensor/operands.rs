@@ -72,12 +72,7 @@ impl Layout {
                 let words = b.load_shared(vector(words), from, at);
                 put_piece(b, &words, below, to, work);
             };
-            if 32 * (pass + 1) > pieces {
-                let inside = b.compare(Cmp::Lt, place.lane, pieces - 32 * pass);
-                b.if_(inside, copy);
-            } else {
-                copy(b);
-            }
+            in_first_lanes(b, place, pieces - 32 * pass, copy);
         }
     }
 
@@ -86,12 +81,7 @@ impl Layout {
         let to = self.column_of_piece(b, place, 0, &mut None);
         let below = self.strips.map(|_| from_lane_below(b, place, words[words.len() - 1]));
         let pieces = BLOCK_LIMBS * self.columns() / self.words_of_pass();
-        if pieces < 32 {
-            let inside = b.compare(Cmp::Lt, place.lane, pieces);
-            b.if_(inside, |b| put_piece(b, words, below, to, self.work));
-        } else {
-            put_piece(b, words, below, to, self.work);
-        }
+        in_first_lanes(b, place, pieces, |b| put_piece(b, words, below, to, self.work));
     }
 
     /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
@@ -172,6 +162,16 @@ fn put_piece(b: &mut Builder, words: &[R32], below: Option<R32>, (to, offset): (
     let words = reversed(b, words);
     for offset in [offset, offset + COLUMNS * BLOCK_BYTES] {
         b.store_shared(&words, to, work + offset);
+    }
+}
+
+/// Does something in the first `count` lanes, or in all of them if there are no more.
+pub(super) fn in_first_lanes(b: &mut Builder, place: &Place, count: u32, body: impl FnOnce(&mut Builder)) {
+    if count < 32 {
+        let inside = b.compare(Cmp::Lt, place.lane, count);
+        b.if_(inside, body);
+    } else {
+        body(b);
     }
 }
 

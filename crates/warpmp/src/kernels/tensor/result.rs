@@ -17,6 +17,7 @@ use warpmp_launch::{divide, piece, vector};
 
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
 use super::multiply::{ProductSums, rows};
+use super::operands::in_first_lanes;
 use super::part::{Addends, Part, Pieces};
 use super::strip::first_own_place;
 use super::warps::Place;
@@ -337,12 +338,7 @@ impl Layout {
                 let words = b.load_shared(vector(width), from, self.work + offset);
                 b.store_global(Space::Global, &words, to, 4 * width * start);
             };
-            if start + 32 <= end {
-                store(b);
-            } else {
-                let inside = b.compare(Cmp::Lt, lane, end - start);
-                b.if_(inside, store);
-            }
+            in_first_lanes(b, place, end - start, store);
         }
     }
 }

@@ -25,7 +25,7 @@ use warpmp_launch::vector;
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, Layout, PIECE_LIMBS};
 use super::multiply::{Operands, Source, copy_in_lanes};
-use super::operands::reversed;
+use super::operands::{in_first_lanes, reversed};
 use super::part::add;
 use super::result::{difference, digit};
 use super::warps::Place;
@@ -115,13 +115,7 @@ pub(super) fn arrange_in_line(b: &mut Builder, place: &Place, pieces: u32, (from
             };
             put_piece(b, &words, below, (column, to + 16 * TWICE_BYTES * pass));
         };
-        let rest = pieces - 32 * pass;
-        if rest < 32 {
-            let inside = b.compare(Cmp::Lt, place.lane, rest);
-            b.if_(inside, copy);
-        } else {
-            copy(b);
-        }
+        in_first_lanes(b, place, pieces - 32 * pass, copy);
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn window(bits: u32) -> u32 {
 }
 
 /// Most registers of a thread that computes a power. `ptxas` takes more registers than it needs, and fewer warps are on a multiprocessor then. These are the least
-/// bounds without spills on `sm_80` to `sm_90`; with three panels `ptxas` spills two words on `sm_100`, with four on `sm_120`. None: `ptxas` takes few registers by itself, or spills at any bound.
+/// bounds without spills on `sm_80` to `sm_90`, with strips the least of those that were tried; with three panels `ptxas` spills two words on `sm_100`, with four on `sm_120`. None: `ptxas` takes few registers by itself, or spills at any bound.
 const fn registers_of_power(room: Room) -> Option<u32> {
     match (room.layout.strips, room.layout.panels) {
         (None, 3) => Some(88),

@@ -16,7 +16,7 @@
 //!
 //! Matrices are made of the first factor, the low half and the quotient. So these are stored as limbs or as entries.
 
-use crate::kernels::tensor::half::zero_blocks;
+use crate::kernels::tensor::half::zero_bytes;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout, PANEL_LIMBS, PIECE_LIMBS};
 use crate::kernels::tensor::strip::{STRIP_BLOCKS, odd_strips_of};
 use crate::kernels::tensor::warps::ALIGNING_BYTES;
@@ -123,10 +123,7 @@ impl Room {
 /// The bytes of the columns of a number, of the zeros before those of the modulus, and of the rest after these.
 fn column_bytes(layout: Layout) -> [u32; 3] {
     let block = layout.block_bytes();
-    let after = match layout.strips {
-        // The first one has the highest byte.
-        Some(_) => block * (zero_blocks(layout) + 1),
-        None => block * zero_blocks(layout),
-    };
-    [block * layout.blocks, block, after]
+    // In strips the highest byte has a block before the zeros.
+    let highest = if layout.strips.is_some() { block } else { 0 };
+    [block * layout.blocks, block, highest + zero_bytes(layout)]
 }
