@@ -15,7 +15,6 @@
 use std::ops::Range;
 
 use super::part::Part;
-use super::piece;
 use super::strip::{self, STRIP_BLOCKS, strips_of};
 
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
@@ -50,8 +49,6 @@ pub(super) struct Layout {
     pub(super) work: u32,
     /// Are there entries of `a`?
     pub(super) has_entries: bool,
-    /// Do the lanes finish a piece of each half of the result, so that it needs no way through shared memory?
-    pub(super) in_pieces: bool,
     /// Are the columns modulo their number the result?
     pub(super) is_cyclic: bool,
 }
@@ -59,12 +56,11 @@ pub(super) struct Layout {
 impl Layout {
     /// Of the factors and their product with these limbs, and of factors whose rows allow pieces of so many limbs.
     pub(super) fn of(limbs: [u32; 3], pieces: [u32; 2], is_cyclic: bool) -> Self {
-        let [a, b, c] = limbs;
+        let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(PANEL_LIMBS);
         // Modulo `B^n − 1` columns are in panels, which `n` limbs fill.
         let strips = strips_of(longest.div_ceil(BLOCK_LIMBS)).filter(|_| !is_cyclic);
-        let in_pieces = panels == 2 && strips.is_none() && piece(c) == PIECE_LIMBS && !is_cyclic;
         // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With six and more, words are 0.5 to 2 % faster;
         // with five `ptxas` spills two registers for them.
         // In strips words take one permutation for each two rows of a limb, entries none.
@@ -73,13 +69,13 @@ impl Layout {
             None => matches!(panels, 2..=5),
         };
         let blocks = a.div_ceil(BLOCK_LIMBS);
-        let layout = Self { limbs, pieces, blocks, panels, strips, work: 0, has_entries, in_pieces, is_cyclic };
+        let layout = Self { limbs, pieces, blocks, panels, strips, work: 0, has_entries, is_cyclic };
         Self { work: layout.end_of_operands(), ..layout }
     }
 
     /// The layout of half of a product, or of a long square, in these strips or in panels. `work` is the end of the operands; their kernels move it behind the columns.
     pub(super) fn of_half(limbs: [u32; 3], pieces: [u32; 2], strips: Option<u32>, has_entries: bool) -> Self {
-        let layout = Self { has_entries, strips, in_pieces: false, ..Self::of(limbs, pieces, false) };
+        let layout = Self { has_entries, strips, ..Self::of(limbs, pieces, false) };
         Self { work: layout.end_of_operands(), ..layout }
     }
 
@@ -117,7 +113,7 @@ impl Layout {
         }
     }
 
-    /// Limbs of the result that a lane finishes, where it does not finish pieces.
+    /// Limbs of the result that a lane finishes.
     pub(super) const fn chunk(self) -> u32 {
         self.columns() / 2
     }
@@ -202,8 +198,6 @@ impl Layout {
         let work = if let Some(strips) = self.strips {
             let digits = if self.has_own_places() { strip::digit_bytes(strips) } else { 32 * self.digit_bytes() };
             strip::bytes(strips).max(digits)
-        } else if self.in_pieces {
-            8 * 2 * BLOCK_LIMBS * self.columns()
         } else if self.is_cyclic {
             // Half of the digits take less room than the columns before them or the limbs after them.
             (self.panels * self.panel_bytes()).max(32 * self.limb_bytes())

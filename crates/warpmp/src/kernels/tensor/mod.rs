@@ -29,6 +29,7 @@ pub(in crate::kernels) mod multiplication;
 mod multiply;
 mod operands;
 pub(in crate::kernels) mod part;
+mod quad;
 mod result;
 mod square;
 mod strip;
@@ -47,7 +48,8 @@ use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::matrix_of_words;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
-use result::{Permuted, Target};
+use quad::Quads;
+use result::Target;
 pub(in crate::kernels) use result::{begin_digit, difference, digit, end_digit};
 use square::Square;
 pub(in crate::kernels) use warps::Place as WarpPlace;
@@ -57,8 +59,26 @@ use warps::{Place, Warps};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     multiplication: Multiplication,
-    layout: Layout,
+    division: Division,
     warps: Warps,
+}
+
+/// How the numbers of a product are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Division {
+    Quads(Quads),
+    /// Into panels or strips.
+    Columns(Layout),
+}
+
+impl Division {
+    /// Bytes of shared memory a warp.
+    fn bytes(self) -> u32 {
+        match self {
+            Self::Quads(quads) => quads.bytes(),
+            Self::Columns(layout) => layout.bytes(),
+        }
+    }
 }
 
 /// The limbs of the longer operand that it takes.
@@ -191,9 +211,15 @@ impl Tensor {
     fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
         assert!(multiplication.part != Part::Low, "`LowProduct` has low halves");
         let is_cyclic = multiplication.part == Part::Cyclic;
-        let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
-        assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
+        let division = match Quads::of(multiplication) {
+            Some(quads) => Division::Quads(quads),
+            None => {
+                let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
+                assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
+                Division::Columns(layout)
+            }
+        };
+        Self { multiplication, division, warps: Warps::new(settings, division.bytes()) }
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
@@ -204,7 +230,7 @@ impl Tensor {
 
     /// Bytes of shared memory a warp.
     pub(in crate::kernels) fn warp_bytes(&self) -> u32 {
-        self.layout.bytes()
+        self.division.bytes()
     }
 
     /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
@@ -215,50 +241,66 @@ impl Tensor {
         (product, end): (R32, R32),
         rows: &impl Rows,
     ) {
-        let Self { multiplication, layout, warps } = *self;
+        let Self { multiplication, division, warps } = *self;
+        match division {
+            Division::Quads(quads) => quads.products(b, place, (product, end), (multiplication, warps), rows),
+            Division::Columns(layout) => layout.products(b, place, (product, end), (multiplication, warps), rows),
+        }
+    }
+}
+
+impl Layout {
+    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
+    fn products(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (product, end): (R32, R32),
+        (multiplication, warps): (Multiplication, Warps),
+        rows: &impl Rows,
+    ) {
         let shared = place.shared;
-        layout.clear(b, place);
-        let waiting = layout.waiting(b);
+        self.clear(b, place);
+        let waiting = self.waiting(b);
         let waiting = waiting.as_deref();
         // Where `a` is, if it has two places.
         let turn = b.copy(0);
         let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
         let to = self.result(b, rows, place, product);
-        let permuted = layout.in_pieces.then(|| Permuted::new(b, place));
-        layout.fetch(b, place, from, turn, waiting);
+        self.fetch(b, place, from, turn, waiting);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
             b.warp_barrier();
             let here = b.add(shared, turn);
             match waiting {
-                Some(words) => layout.arrange_waiting(b, place, words),
-                None => layout.arrange(b, place, (shared, layout.b()), layout.work),
+                Some(words) => self.arrange_waiting(b, place, words),
+                None => self.arrange(b, place, (shared, self.b()), self.work),
             }
-            let source = layout.source(b, place, here);
+            let source = self.source(b, place, here);
             b.warp_barrier();
             b.increase(product, warps.count);
-            let other = layout.other_place(b, turn);
+            let other = self.other_place(b, turn);
             let more = b.compare(Cmp::Lt, product, end);
-            let strides = rows.strides().filter(|_| layout.panels <= KEEPING);
+            let strides = rows.strides().filter(|_| self.panels <= KEEPING);
             let keeps = strides.is_some();
             if let Some([first, second, _]) = strides {
-                self.advance(b, from[0], first);
-                self.advance(b, from[1], second);
+                warps.advance(b, from[0], first);
+                warps.advance(b, from[1], second);
             }
             b.if_(more, |b| {
                 let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, rows, place, product, i)) };
-                layout.fetch(b, place, from, other, waiting);
+                self.fetch(b, place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.product_sums(b, place, source, FENCE);
+            let sums = self.product_sums(b, place, source, FENCE);
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, rows, place, before) };
             let addends = rows.addends(b, before);
-            let target = Target { to, part: multiplication.part, permuted: permuted.as_ref(), addends: &addends };
-            layout.finish(b, place, &sums, &target);
+            let target = Target { to, part: multiplication.part, addends: &addends };
+            self.finish(b, place, &sums, &target);
             if let Some([_, _, result]) = strides {
-                self.advance(b, to, result);
+                warps.advance(b, to, result);
             }
             b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
@@ -266,22 +308,15 @@ impl Tensor {
     }
 
     /// The address of the lane's first piece of `a` or `b`.
-    fn factor(&self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
+    fn factor(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
         let row = rows.factor(b, product, i);
-        b.mad_wide(place.lane, 4 * self.layout.words_of_lane(i), row)
+        b.mad_wide(place.lane, 4 * self.words_of_lane(i), row)
     }
 
     /// The address of the lane's first piece of the product, as if all of its limbs were kept.
-    fn result(&self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
+    fn result(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
         let row = rows.result(b, product);
-        b.mad_wide(place.lane, 4 * piece(self.layout.limbs[2]), row)
-    }
-
-    /// Takes an address to the warp's next product, whose row is `limbs` limbs further.
-    fn advance(&self, b: &mut Builder, row: R64, limbs: u32) {
-        if limbs > 0 {
-            b.increase64(row, u64::from(4 * limbs * self.warps.count));
-        }
+        b.mad_wide(place.lane, 4 * piece(self.limbs[2]), row)
     }
 }
 
@@ -291,7 +326,10 @@ impl Spec for Tensor {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let max_registers = self.layout.strips.and_then(strip::max_registers);
+        let max_registers = match self.division {
+            Division::Quads(_) => None,
+            Division::Columns(layout) => layout.strips.and_then(strip::max_registers),
+        };
         vec![self.warps.stage(self.multiplication, max_registers, |b, ports| self.write(b, ports))]
     }
 }

@@ -64,6 +64,11 @@ impl Multiplication {
         }
     }
 
+    /// Are both factors the same number?
+    pub(in crate::kernels) fn is_square(self) -> bool {
+        self.shape.operands().len() == 1 && self.within[0] == self.within[1]
+    }
+
     /// The widest accesses, in words, that the rows of the factors allow.
     pub(in crate::kernels) fn pieces(self) -> [u32; 2] {
         let limbs = self.limbs();

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space};
 use warpmp_launch::{divide, piece, vector};
 
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
@@ -22,49 +22,16 @@ use super::part::{Addends, Part, Pieces};
 use super::strip::first_own_place;
 use super::warps::Place;
 
+/// Limbs of which each lane has a piece.
+pub(super) const GROUP_LIMBS: u32 = 32 * PIECE_LIMBS;
+
 /// Where the digits of products lie in the work area.
 pub(super) enum Places {
     /// Chunks with a digit of padding after each. A lane puts them at these addresses: of limb `g` of its block 0 where a chunk holds the whole
     /// block, and where one ends in the middle of it.
     Padded([R32; 2]),
-    /// In permuted places, at these addresses.
-    Permuted(Permuted),
     /// In places that an odd number of strips has: see `strip`. The address is that of the lane's limb of block 0.
     OfStrips(R32),
-}
-
-/// The addresses of digits of two panels.
-#[derive(Clone, Copy)]
-pub(super) struct Permuted {
-    /// Where a lane puts those of its four blocks.
-    blocks: [R32; 4],
-    /// Where it finds the two pairs of a piece.
-    pairs: [R32; 2],
-}
-
-impl Permuted {
-    /// The places of the digits of two panels.
-    ///
-    /// All banks hold 16 digits. Lane `4g + t` puts limb `32t + 8k + g`, block `k` of its four, of each half of the result; lane `l` reads limbs
-    /// `4l` to `4l + 3` of each half. Within 16 digits bits 2 and 3 of a limb's number are combined with `t`, and bit 1 with bit 4. So the digits that
-    /// half of a warp puts are in different banks, and so are the pairs that a quarter of it reads.
-    pub(super) fn new(b: &mut Builder, place: &Place) -> Self {
-        let Place { lane, group, member, shared, .. } = *place;
-        let quarter = b.shl(member, 2);
-        let limb = b.xor(group, quarter);
-        let segment = b.mad_lo(member, 8 * 32, shared);
-        let blocks = [0, 8, 2, 10].map(|flip| {
-            let limb = if flip == 0 { limb } else { b.xor(limb, flip) };
-            b.mad_lo(limb, 8, segment)
-        });
-        let quarter = b.shr(lane, 3);
-        let piece = b.xor(lane, quarter);
-        let bit = b.bit(lane, 2);
-        let pair = b.mad_lo(piece, 2, bit);
-        let other = b.xor(pair, 1);
-        let pairs = [pair, other].map(|pair| b.mad_lo(pair, 16, shared));
-        Self { blocks, pairs }
-    }
 }
 
 /// Where a product goes.
@@ -72,7 +39,6 @@ pub(super) struct Target<'t> {
     /// The address of the lane's first piece of the row, if all limbs are kept.
     pub(super) to: R64,
     pub(super) part: Part,
-    pub(super) permuted: Option<&'t Permuted>,
     pub(super) addends: &'t Addends,
 }
 
@@ -94,22 +60,13 @@ impl Layout {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        let places = match (target.permuted, self.strips) {
-            (Some(permuted), _) => Places::Permuted(*permuted),
-            (None, Some(strips)) if self.has_own_places() => Places::OfStrips(first_own_place(b, place, strips)),
-            (None, _) => self.padded(b, place),
+        let places = match self.strips {
+            Some(strips) if self.has_own_places() => Places::OfStrips(first_own_place(b, place, strips)),
+            Some(_) | None => self.padded(b, place),
         };
         let put = |b: &mut Builder, block, digit| self.put(b, &places, block, digit);
         self.put_digits(b, place, sums, put);
         b.warp_barrier();
-        if let Some(permuted) = target.permuted {
-            let pieces = self.resolve_pieces(b, place, permuted.pairs, target.addends);
-            b.section("store");
-            for (limbs, half) in pieces.iter().zip(0..) {
-                self.store_piece(b, place, target, 32 * half, limbs);
-            }
-            return;
-        }
         let mut digits = self.chunk_digits(b, place);
         let width = self.chunk_piece();
         let stride = self.chunk() / width;
@@ -120,7 +77,7 @@ impl Layout {
         let limbs = resolve_chunk(b, place, &digits);
         b.section("store");
         if self.chunk() == piece(self.limbs[2]) {
-            self.store_piece(b, place, target, 0, &limbs);
+            store_pieces(b, place, (target.to, &self.kept(target.part)), 0, &limbs);
         } else {
             b.warp_barrier();
             let own = b.mad_lo(place.lane, self.limb_bytes(), place.shared);
@@ -183,7 +140,6 @@ impl Layout {
                 let chunk = limb / self.chunk();
                 (if (limb + 4) / self.chunk() > chunk { above } else { to }, 8 * (limb + chunk))
             }
-            Places::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
             Places::OfStrips(to) => (to, self.own_place(block)),
         };
         b.store_shared(&digit, to, self.work + offset);
@@ -242,77 +198,22 @@ impl Layout {
         words
     }
 
-    /// The limbs of this lane's piece of each half of the result.
-    fn resolve_pieces(self, b: &mut Builder, place: &Place, pairs: [R32; 2], addends: &Addends) -> Vec<Vec<R32>> {
-        let before = b.add(place.lane, 31);
-        let before = b.and(before, 31);
-        let is_lowest = b.compare(Cmp::Eq, place.lane, 0);
-        // Below the lowest lane of the high half is the highest lane of the low half.
-        let mut lowest = None;
-        let sums: Vec<(Vec<R32>, Pred)> = (0..2)
-            .map(|half| {
-                let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
-                let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
-                let own = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * half, width: PIECE_LIMBS };
-                addends.add(b, own, &mut digits);
-                let below = b.shuffle(Shuffle::Idx, digits[7], before, 32);
-                let own = match lowest {
-                    Some(lowest) => b.select(lowest, below, is_lowest),
-                    None => b.select(0, below, is_lowest),
-                };
-                lowest = Some(below);
-                unresolved(b, &digits, own)
-            })
-            .collect();
-        let mut entering: Option<Carries> = None;
-        let carries: Vec<Carries> = sums
-            .iter()
-            .map(|(limbs, generates)| {
-                let ones = all_ones(b, limbs);
-                let mut carries = Carries::look_ahead(b, *generates, ones, 32);
-                if let Some(before) = entering {
-                    let leaving = before.leaving(b);
-                    carries = carries.entered(b, leaving);
-                }
-                entering = Some(carries);
-                carries
-            })
-            .collect();
-        let resolved = sums.iter().zip(carries).map(|((limbs, _), carries)| {
-            let carry = carries.into_lane(b);
-            wrapping_add_small(b, limbs, carry)
-        });
-        resolved.collect()
-    }
-
-    /// Stores a chunk that is one piece of the row; `before` pieces are before that of lane 0.
-    fn store_piece(self, b: &mut Builder, place: &Place, target: &Target<'_>, before: u32, limbs: &[R32]) {
-        let words = limbs.len() as u32;
-        let kept = self.kept(target.part);
-        let [first, end] = [kept.start, kept.end].map(|limbs| limbs / words);
-        let offset = 4 * words * before;
-        if end <= before || first >= before + 32 {
-            return;
-        }
-        if first <= before && before + 32 <= end {
-            b.store_global(Space::Global, limbs, target.to, offset);
-            return;
-        }
-        // Before the first piece the number wraps around.
-        let number = if first > before { b.sub(place.lane, first - before) } else { place.lane };
-        let inside = b.compare(Cmp::Lt, number, end - first.max(before));
-        b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, target.to, offset));
-    }
-
     /// Stores a row in the order of its addresses. `own` is the address of this lane's limbs in the work area.
     pub(super) fn store_through_shared(self, b: &mut Builder, place: &Place, (own, limbs): (R32, &[R32]), kept: &Kept) {
-        let Place { lane, shared, .. } = *place;
         let words = piece(limbs.len() as u32) as usize;
         for (words, i) in limbs.chunks(words).zip((0..).step_by(4 * words)) {
             b.store_shared(words, own, self.work + i);
         }
+        kept.store(b, place, self.work);
+    }
+}
+
+impl Kept {
+    /// Stores the limbs that lanes have put `work` bytes after the beginning of the warp's memory, in the order of their addresses.
+    pub(super) fn store(&self, b: &mut Builder, place: &Place, work: u32) {
         b.warp_barrier();
-        let Kept { to, limbs: ref kept, width, chunk, stride } = *kept;
+        let Place { lane, shared, .. } = *place;
+        let Self { to, limbs: ref kept, width, chunk, stride } = *self;
         let [first_piece, end] = [kept.start, kept.end].map(|limbs| limbs / width);
         // How many pieces a chunk has. Without padding the whole row counts as one chunk.
         let chunk_pieces = if stride == 4 * chunk { end } else { chunk / width };
@@ -335,7 +236,7 @@ impl Layout {
             };
             first.get_or_insert(from);
             let store = |b: &mut Builder| {
-                let words = b.load_shared(vector(width), from, self.work + offset);
+                let words = b.load_shared(vector(width), from, work + offset);
                 b.store_global(Space::Global, &words, to, 4 * width * start);
             };
             in_first_lanes(b, place, end - start, store);
@@ -349,13 +250,17 @@ impl Layout {
 /// result: beside matrix products, wide ones take several times as long.
 pub(in crate::kernels) fn digit(b: &mut Builder, sums: [R32; 4], bytes: [R32; 4], greatest: u64) -> [R32; 2] {
     let [v0, v1, v2, v3] = sums;
-    let [_, byte, two, _] = bytes;
     if u32::try_from(greatest * 257 + u64::from(u16::MAX)).is_err() {
         let begun = begin_digit(b, [v0, v1], bytes);
         return end_digit(b, begun, [v2, v3], bytes);
     }
-    let [lower, upper] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
-    let low = b.mad_lo(upper, two, lower);
+    let halves = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, bytes[1], low));
+    digit_of_halves(b, halves, bytes)
+}
+
+/// The digit of two halves of a limb. The upper one and `2¹⁶ − 1` make a word at most.
+pub(super) fn digit_of_halves(b: &mut Builder, [lower, upper]: [R32; 2], bytes: [R32; 4]) -> [R32; 2] {
+    let low = b.mad_lo(upper, bytes[2], lower);
     let rest = b.shr(lower, 16);
     let high = b.add(upper, rest);
     [low, b.shr(high, 16)]
@@ -403,6 +308,60 @@ pub(in crate::kernels) fn difference(b: &mut Builder, digit: [R32; 2], less: [R3
     let [digit, less] = [digit, less].map(|[low, high]| b.pack(low, high));
     let difference = b.sub64(digit, less);
     b.unpack(difference).into()
+}
+
+/// The limbs of this lane's piece of each group of limbs, from the lane's digits of each group.
+pub(super) fn resolve_pieces(b: &mut Builder, place: &Place, groups: &[Vec<R32>]) -> Vec<Vec<R32>> {
+    let before = b.add(place.lane, 31);
+    let before = b.and(before, 31);
+    let is_lowest = b.compare(Cmp::Eq, place.lane, 0);
+    // Below the lowest lane of a group is the highest lane of the group before.
+    let mut lowest = None;
+    let mut entering: Option<Carries> = None;
+    let sums = groups.iter().map(|digits| {
+        let below = b.shuffle(Shuffle::Idx, digits[digits.len() - 1], before, 32);
+        let own = match lowest {
+            Some(lowest) => b.select(lowest, below, is_lowest),
+            None => b.select(0, below, is_lowest),
+        };
+        lowest = Some(below);
+        unresolved(b, digits, own)
+    });
+    let sums: Vec<(Vec<R32>, Pred)> = sums.collect();
+    let carries = sums.iter().map(|(limbs, generates)| {
+        let ones = all_ones(b, limbs);
+        let mut carries = Carries::look_ahead(b, *generates, ones, 32);
+        if let Some(before) = entering {
+            let leaving = before.leaving(b);
+            carries = carries.entered(b, leaving);
+        }
+        entering = Some(carries);
+        carries
+    });
+    let carries: Vec<Carries> = carries.collect();
+    let resolved = sums.iter().zip(carries).map(|((limbs, _), carries)| {
+        let carry = carries.into_lane(b);
+        wrapping_add_small(b, limbs, carry)
+    });
+    resolved.collect()
+}
+
+/// Stores a piece of a row in each lane, the first one after `before` pieces, if its limbs are kept. `to` is the address of the lane's first piece.
+pub(super) fn store_pieces(b: &mut Builder, place: &Place, (to, kept): (R64, &Range<u32>), before: u32, limbs: &[R32]) {
+    let words = limbs.len() as u32;
+    let [first, end] = [kept.start, kept.end].map(|limbs| limbs / words);
+    let offset = 4 * words * before;
+    if end <= before || first >= before + 32 {
+        return;
+    }
+    if first <= before && before + 32 <= end {
+        b.store_global(Space::Global, limbs, to, offset);
+        return;
+    }
+    // Before the first piece the number wraps around.
+    let number = if first > before { b.sub(place.lane, first - before) } else { place.lane };
+    let inside = b.compare(Cmp::Lt, number, end - first.max(before));
+    b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, offset));
 }
 
 /// The limbs of the lane's chunk whose digits these are. Lanes have successive chunks.

@@ -49,11 +49,11 @@ pub(super) struct StripSums {
     both: [R32; 4],
 }
 
-/// The strips that hold this many blocks, where they are faster than panels: an odd number, for which there would be a panel of which half is empty, or 10 or 12. One
-/// strip is no faster.
+/// The strips that hold this many blocks, where they are faster than panels: an odd number, for which there would be a panel of which half is empty, or 10 or 12. Quads take shorter
+/// factors.
 pub(super) fn strips_of(blocks: u32) -> Option<u32> {
     let strips = blocks.div_ceil(STRIP_BLOCKS);
-    (strips > 1 && (has_own_places(strips) || matches!(strips, 10 | 12))).then_some(strips)
+    (strips > 4 && (has_own_places(strips) || matches!(strips, 10 | 12))).then_some(strips)
 }
 
 /// The strips that hold this many blocks in half products: an odd number of 3 to 13. They are faster than panels; 15 strips were not tried.

@@ -1,6 +1,6 @@
 //! The warps of a block of threads: how many there are, which products they have, and the place of a lane.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Special};
 use warpmp_launch::{Geometry, Ports, Stage};
 
@@ -94,6 +94,13 @@ impl Warps {
         // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
         let zero = b.shr(lanes, 31);
         (Place::new(b, lane, shared, zero), product, end)
+    }
+
+    /// Takes an address to the warp's next product, whose row is `limbs` limbs further.
+    pub(super) fn advance(self, b: &mut Builder, row: R64, limbs: u32) {
+        if limbs > 0 {
+            b.increase64(row, u64::from(4 * limbs * self.count));
+        }
     }
 
     pub(super) fn bounds(self) -> Bounds {

@@ -59,7 +59,6 @@ impl Room {
             // Half products need more permutations for each matrix product than whole ones, so entries pay with one panel, too, and with five strips. With eight panels, `ptxas`
             // would spill registers.
             has_entries: strips.map_or(panels <= 7, |strips| strips >= STRIPS_WITH_ENTRIES),
-            in_pieces: false,
             is_cyclic: false,
         };
         let [zeros, number] = [BLOCK_BYTES, 4 * limbs];

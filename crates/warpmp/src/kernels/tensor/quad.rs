@@ -1,0 +1,388 @@
+//! Quads: blocks in pairs, for full products of factors to 4096 bits.
+//!
+//! computes   all byte columns of a product, the limbs of the result in order, 16 at a time
+//! requires   `la, lb ≤ 128`
+//! cost       `⌈(la + 1)/16⌉` matrix products of 16×32 by 32×8 bytes for each 16 limbs of `b`, and for 16 more; a register for each four limbs of `b`, and for each eight of `a`
+//!
+//! A *quad* is eight columns with a pair of blocks of `a`, each four times: column `4c + h` begins `3 − h` bytes before block `c` of the pair. The rows of the matrix are whole limbs: row `r` has
+//! the limbs of `b` in reverse that end with limb `16k + r`. So matrix `k` times quad `m` adds to 16 limbs of the result: byte `h` of limb `16(k + m) + r`, or, in columns of the upper block,
+//! of the limb eight further. These are all sums of a *window*, 16 limbs of the result, but for the bytes of `a` that are shifted beyond its last limb: they take a quad more if `a` fills its pairs.
+//!
+//! All matrices and quads stay in registers. So the next operands arrive while a product is computed, and a window needs sums of its own only as long as it is computed. Matrices have no
+//! register in common: `ptxas` would copy registers to places next to each other.
+//!
+//! **Halves of limbs.** Lane `4g + t` has two of the four bytes of a limb, `t mod 2` says which, of the lower or the upper block, as `⌊t/2⌋` says: limbs `g` and `8 + g` of a window, or those
+//! eight further. Two bytes are a *half*, a number of 32 bits. If the halves of both blocks add up to a word, lanes exchange those of limb `8 + g`, and each has a whole half of one limb. If
+//! not, the halves of each block go to shared memory, and are added by the lanes that make limbs of them.
+//!
+//! **Planes** are the halves of all limbs in shared memory, two or four of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
+//!
+//! bound: a column of a block sums at most `min(4·la, 4·lb, 256)` products of bytes, so a half is at most `256·255²·257 < 2³²`. The halves of both blocks have at most `min(4·la, 4·lb)` together. A digit is
+//! below `2·(2¹⁶ + 1)·2³² < 2⁵⁰`, so its high word is below 2¹⁸, and the bound of `result` holds.
+//!
+//! source: ours.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_launch::piece;
+
+use super::Rows;
+use super::layout::{BLOCK_BYTES, PIECE_LIMBS};
+use super::multiplication::Multiplication;
+use super::operands::{clear, fetch, in_first_lanes};
+use super::part::{Addends, Part, Pieces};
+use super::result::{GROUP_LIMBS, Kept, digit_of_halves, resolve_pieces, store_pieces};
+use super::warps::{ALIGNMENT, Place, Warps};
+
+/// Limbs of a pair of blocks, and of a window.
+const PAIR_LIMBS: u32 = 16;
+
+/// Bytes of as many limbs.
+const PAIR_BYTES: u32 = 4 * PAIR_LIMBS;
+
+/// The limbs of the longest factor: a column of one block sums at most 256 products of bytes.
+const MOST_LIMBS: u32 = 128;
+
+/// Bytes of zeros before `a`: the limb below its lowest one.
+const BEFORE_A: u32 = 4 * PIECE_LIMBS;
+
+/// Bytes of zeros before and after `b`, beyond whole pairs: limbs of the first and the last matrix. They are enough for `a`, too.
+const BEFORE_B: u32 = BLOCK_BYTES;
+const AFTER_B: u32 = PAIR_BYTES;
+
+/// The limbs of a lane's registers of a matrix, from limb `16k + g − 2t` on.
+const MATRIX: [i32; 4] = [0, 8, -1, 7];
+
+/// The least of them, for all lanes.
+const LEAST_LANE: i32 = -6;
+
+/// The division of a product into quads, and the shared memory of its warp: zeros and `a`, zeros and `b`, zeros, the planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Quads {
+    /// Limbs of `a`, `b` and `c`.
+    limbs: [u32; 3],
+    /// Limbs of a piece of the rows of `a` and `b`.
+    pieces: [u32; 2],
+    /// Are the factors the same number? Then `a` is where `b` is.
+    is_square: bool,
+}
+
+/// What a product is made of, in registers.
+struct Factors {
+    quads: Vec<[R32; 2]>,
+    matrices: Vec<[R32; 4]>,
+}
+
+impl Quads {
+    /// Those of a multiplication, if quads hold its factors.
+    pub(super) fn of(multiplication: Multiplication) -> Option<Self> {
+        let limbs = multiplication.limbs();
+        let [a, b, _] = limbs;
+        let is_held = multiplication.part != Part::Cyclic && a <= MOST_LIMBS && b <= MOST_LIMBS;
+        is_held.then(|| Self { limbs, pieces: multiplication.pieces(), is_square: multiplication.is_square() })
+    }
+
+    /// Bytes of shared memory a warp.
+    pub(super) fn bytes(self) -> u32 {
+        self.planes() + self.halves() * self.plane_bytes()
+    }
+
+    /// How many quads there are. The last one may have no more than bytes of the last limb.
+    fn count(self) -> u32 {
+        (self.limbs[0] + 1).div_ceil(PAIR_LIMBS)
+    }
+
+    /// Pairs of blocks of `b`.
+    fn pairs(self) -> u32 {
+        self.limbs[1].div_ceil(PAIR_LIMBS)
+    }
+
+    fn windows(self) -> u32 {
+        self.limbs[2].div_ceil(PAIR_LIMBS)
+    }
+
+    /// Groups of limbs of the result of which each lane has a piece.
+    fn groups(self) -> u32 {
+        self.limbs[2].div_ceil(GROUP_LIMBS)
+    }
+
+    /// Do the halves of both blocks add up to a word?
+    fn are_exchanged(self) -> bool {
+        let [a, b, _] = self.limbs;
+        u32::try_from(u64::from(4 * a.min(b)) * 255 * 255 * 257).is_ok()
+    }
+
+    /// Planes: a lower and an upper half of a limb, of both blocks together or of each.
+    fn halves(self) -> u32 {
+        if self.are_exchanged() { 2 } else { 4 }
+    }
+
+    /// Where `a` begins.
+    fn a(self) -> u32 {
+        if self.is_square { self.b() } else { BEFORE_A }
+    }
+
+    /// Where `b` begins.
+    fn b(self) -> u32 {
+        let a = if self.is_square { 0 } else { BEFORE_A + PAIR_BYTES * self.count() };
+        a + BEFORE_B
+    }
+
+    /// Where the planes begin.
+    fn planes(self) -> u32 {
+        self.b() + PAIR_BYTES * self.pairs() + AFTER_B
+    }
+
+    /// Lanes with a piece of a group.
+    fn lanes(self, group: u32) -> u32 {
+        (self.limbs[2] - GROUP_LIMBS * group).div_ceil(PIECE_LIMBS).min(32)
+    }
+
+    /// Bytes from a plane to the next. Before the halves of an upper block are eight words of zeros: these halves are eight limbs further.
+    fn plane_bytes(self) -> u32 {
+        let before = if self.are_exchanged() { 2 * BLOCK_BYTES } else { BLOCK_BYTES };
+        before + (PAIR_BYTES * self.windows()).next_multiple_of(ALIGNMENT)
+    }
+
+    /// Where the halves of the first plane begin.
+    fn first_half(self) -> u32 {
+        self.planes() + BLOCK_BYTES
+    }
+
+    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
+    pub(super) fn products(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (product, end): (R32, R32),
+        (multiplication, warps): (Multiplication, Warps),
+        rows: &impl Rows,
+    ) {
+        self.clear(b, place);
+        let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
+        let to = self.result(b, rows, place, product);
+        self.fetch(b, place, from);
+        b.do_while(|b| {
+            b.section("operands");
+            b.copy_wait(0);
+            b.warp_barrier();
+            let factors = self.load(b, place);
+            b.warp_barrier();
+            b.increase(product, warps.count);
+            let more = b.compare(Cmp::Lt, product, end);
+            let strides = rows.strides();
+            if let Some([first, second, _]) = strides {
+                warps.advance(b, from[0], first);
+                warps.advance(b, from[1], second);
+            }
+            b.if_(more, |b| {
+                let from = match strides {
+                    Some(_) => from,
+                    None => [0, 1].map(|i| self.factor(b, rows, place, product, i)),
+                };
+                self.fetch(b, place, from);
+            });
+            b.section("multiply");
+            self.multiply(b, place, &factors);
+            b.section("carry");
+            b.warp_barrier();
+            let before = b.sub(product, warps.count);
+            let to = match strides {
+                Some(_) => to,
+                None => self.result(b, rows, place, before),
+            };
+            let addends = rows.addends(b, before);
+            let limbs = self.resolve(b, place, &addends);
+            b.section("store");
+            self.store(b, place, (to, &limbs), multiplication);
+            if let Some([_, _, result]) = strides {
+                warps.advance(b, to, result);
+            }
+            b.compare(Cmp::Lt, product, end)
+        });
+    }
+
+    /// The address of the lane's first piece of `a` or `b`.
+    fn factor(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
+        let row = rows.factor(b, product, i);
+        b.mad_wide(place.lane, 4 * self.pieces[i], row)
+    }
+
+    /// The address of the lane's first piece of the product, as if all of its limbs were kept.
+    fn result(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
+        let row = rows.result(b, product);
+        b.mad_wide(place.lane, 4 * piece(self.limbs[2]), row)
+    }
+
+    /// Writes the zeros before and after the operands and before the halves.
+    fn clear(self, b: &mut Builder, place: &Place) {
+        let [la, lb, _] = self.limbs;
+        if !self.is_square {
+            clear(b, place, 0, BEFORE_A / 4);
+            clear(b, place, self.a() + 4 * la, PAIR_LIMBS * self.count() - la);
+        }
+        clear(b, place, self.b() - BEFORE_B, BEFORE_B / 4);
+        clear(b, place, self.b() + 4 * lb, PAIR_LIMBS * self.pairs() + AFTER_B / 4 - lb);
+        for plane in 0..self.halves() {
+            clear(b, place, self.planes() + plane * self.plane_bytes(), BLOCK_BYTES / 4);
+        }
+    }
+
+    /// Starts to copy the operands of a product. The lane's first pieces are at `from`.
+    fn fetch(self, b: &mut Builder, place: &Place, from: [R64; 2]) {
+        for (i, at) in [self.a(), self.b()].into_iter().enumerate().skip(usize::from(self.is_square)) {
+            fetch(b, place, (from[i], self.limbs[i], self.pieces[i]), place.shared, at);
+        }
+        b.copy_commit();
+    }
+
+    /// Loads the lane's part of all quads and matrices.
+    fn load(self, b: &mut Builder, place: &Place) -> Factors {
+        let zero = b.copy(0);
+        // Byte i of limb q of a quad is byte 4q + h − i of a.
+        let shift = b.and(place.group, 3);
+        let bytes = b.mad_lo(shift, 0x1111, 0x1234);
+        let block = b.shr(place.group, 2);
+        let from = b.mad_lo(block, BLOCK_BYTES, place.shared);
+        let from = b.mad_lo(place.member, 8, from);
+        let quads = (0..self.count()).map(|m| {
+            let at = self.a() + PAIR_BYTES * m;
+            let below = b.load_shared(Vector::V1, from, at - 4)[0];
+            if PAIR_LIMBS * m == self.limbs[0] {
+                return [b.prmt(below, zero, bytes), zero];
+            }
+            let words = b.load_shared(Vector::V2, from, at);
+            [b.prmt(below, words[0], bytes), b.prmt(words[0], words[1], bytes)]
+        });
+        let quads = quads.collect();
+        let from = b.mad_lo(place.group, 4, place.shared);
+        let from = b.mad_lo(place.member, 8u32.wrapping_neg(), from);
+        let matrices = (0..=self.pairs()).map(|k| {
+            MATRIX.map(|limb| {
+                let limb = (PAIR_LIMBS * k).cast_signed() + limb;
+                // Beyond `b` are zeros in all lanes.
+                if limb + LEAST_LANE >= self.limbs[1].cast_signed() {
+                    return zero;
+                }
+                b.load_shared(Vector::V1, from, self.b().wrapping_add_signed(4 * limb))[0]
+            })
+        });
+        Factors { quads, matrices: matrices.collect() }
+    }
+
+    /// Multiplies, and puts the halves of all limbs into their planes.
+    fn multiply(self, b: &mut Builder, place: &Place, factors: &Factors) {
+        let zero = b.copy(0);
+        let [half, block] = [b.and(place.member, 1), b.shr(place.member, 1)];
+        let is_upper = b.compare(Cmp::Ne, block, 0);
+        let own = b.mad_lo(place.group, 4, place.shared);
+        let own = if self.are_exchanged() {
+            let own = b.mad_lo(block, BLOCK_BYTES, own);
+            b.mad_lo(half, self.plane_bytes(), own)
+        } else {
+            b.mad_lo(place.member, self.plane_bytes(), own)
+        };
+        // The upper halves that this lane got of the window before.
+        let mut before = zero;
+        for window in 0..self.windows() {
+            let mut sums = [zero; 4];
+            for (&quad, m) in factors.quads.iter().zip(0..=window) {
+                if let Some(&matrix) = factors.matrices.get((window - m) as usize) {
+                    sums = b.mma_u8(matrix, quad, sums);
+                }
+            }
+            let [lower, upper] = [[0, 1], [2, 3]].map(|[low, high]| b.mad_lo(sums[high], place.bytes[1], sums[low]));
+            let at = self.first_half() + PAIR_BYTES * window;
+            if self.are_exchanged() {
+                let others = b.shuffle(Shuffle::Bfly, upper, 2, 32);
+                let same_limb = b.select(others, before, is_upper);
+                let whole = b.add(lower, same_limb);
+                b.store_shared(&[whole], own, at);
+                before = others;
+            } else {
+                b.store_shared(&[lower], own, at);
+                b.store_shared(&[upper], own, at + BLOCK_BYTES);
+            }
+        }
+    }
+
+    /// The limbs of this lane's piece of each group.
+    fn resolve(self, b: &mut Builder, place: &Place, addends: &Addends) -> Vec<Vec<R32>> {
+        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
+        let groups = (0..self.groups()).map(|group| {
+            let at = self.first_half() + 4 * GROUP_LIMBS * group;
+            // Those of the upper block are eight limbs further.
+            let planes = (0..self.halves()).map(|plane| {
+                let before = if plane < 2 { 0 } else { BLOCK_BYTES };
+                let at = at + plane * self.plane_bytes() - before;
+                load_in_first_lanes(b, place, self.lanes(group), (own, at))
+            });
+            let planes: Vec<Vec<R32>> = planes.collect();
+            let digits = (0..PIECE_LIMBS as usize).flat_map(|i| {
+                let [low, high] = [0, 1].map(|plane| planes[plane][i]);
+                if self.are_exchanged() {
+                    digit_of_halves(b, [low, high], place.bytes)
+                } else {
+                    digit_of_pairs(b, [low, planes[2][i]], [high, planes[3][i]])
+                }
+            });
+            let mut digits: Vec<R32> = digits.collect();
+            let pieces = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
+            addends.add(b, pieces, &mut digits);
+            digits
+        });
+        let groups: Vec<Vec<R32>> = groups.collect();
+        resolve_pieces(b, place, &groups)
+    }
+
+    /// Stores the limbs of this lane's pieces.
+    fn store(self, b: &mut Builder, place: &Place, (to, pieces): (R64, &[Vec<R32>]), multiplication: Multiplication) {
+        let limbs = multiplication.kept();
+        let width = piece(self.limbs[2]);
+        if width == PIECE_LIMBS {
+            for (piece, group) in pieces.iter().zip(0..) {
+                store_pieces(b, place, (to, &limbs), 32 * group, piece);
+            }
+            return;
+        }
+        // The halves have been read.
+        b.warp_barrier();
+        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
+        for (piece, group) in pieces.iter().zip(0..) {
+            in_first_lanes(b, place, self.lanes(group), |b| {
+                b.store_shared(piece, own, self.planes() + 4 * GROUP_LIMBS * group);
+            });
+        }
+        let chunk = limbs.end;
+        Kept { to, limbs, width, chunk, stride: 4 * chunk }.store(b, place, self.planes());
+    }
+}
+
+/// A piece of shared memory in each of the first `count` lanes, zeros in the others.
+fn load_in_first_lanes(b: &mut Builder, place: &Place, count: u32, (from, at): (R32, u32)) -> Vec<R32> {
+    if count == 32 {
+        return b.load_shared(Vector::V4, from, at);
+    }
+    let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(0)).collect();
+    let inside = b.compare(Cmp::Lt, place.lane, count);
+    b.guarded(inside, true, |g| g.load_into(Space::Shared, Vector::V4, &words, from, at));
+    words
+}
+
+/// The digit of two lower and two upper halves of a limb.
+fn digit_of_pairs(b: &mut Builder, low: [R32; 2], high: [R32; 2]) -> [R32; 2] {
+    let [[low, carry], [high, over]] = [low, high].map(|[x, y]| {
+        let carry = b.register();
+        let mut chain = b.chain();
+        let sum = chain.add(x, y);
+        chain.end_add(carry, 0, 0);
+        [sum, carry]
+    });
+    let up = b.shl(high, 16);
+    let rest = b.prmt(high, over, 0x5432);
+    let top = b.register();
+    let mut chain = b.chain();
+    let word = chain.add(low, up);
+    chain.end_add(top, rest, carry);
+    [word, top]
+}
