@@ -138,6 +138,7 @@ fn gpu_multiplies_on_tensor_cores() {
         return;
     }
     algorithm_conforms(&session, "tensor", &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
+    algorithm_conforms(&session, "tensor", &[1500, 1632, 2080, 2112, 2304, 2500, 3072, 3584, 4064], 129);
     algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
     if session.device().unwrap().info().capability == 90 {
         algorithm_conforms(&session, "tensor-warpgroup", &[12289, 12321, 13000, 14336, 16000, 16383, 16384], 129);
@@ -157,7 +158,7 @@ fn gpu_squares_on_tensor_cores() {
         return;
     }
     for bits in
-        [1000, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000, 14336, 14337, 16001, 16384]
+        [1000, 2048, 2080, 2752, 3072, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000, 14336, 14337, 16001, 16384]
     {
         operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 129);
     }

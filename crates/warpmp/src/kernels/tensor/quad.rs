@@ -160,7 +160,6 @@ impl Quads {
     ) {
         self.clear(b, place);
         let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
-        let to = self.result(b, rows, place, product);
         self.fetch(b, place, from);
         b.do_while(|b| {
             b.section("operands");
@@ -187,17 +186,11 @@ impl Quads {
             b.section("carry");
             b.warp_barrier();
             let before = b.sub(product, warps.count);
-            let to = match strides {
-                Some(_) => to,
-                None => self.result(b, rows, place, before),
-            };
             let addends = rows.addends(b, before);
             let limbs = self.resolve(b, place, &addends);
             b.section("store");
+            let to = self.result(b, rows, place, before);
             self.store(b, place, (to, &limbs), multiplication);
-            if let Some([_, _, result]) = strides {
-                warps.advance(b, to, result);
-            }
             b.compare(Cmp::Lt, product, end)
         });
     }
