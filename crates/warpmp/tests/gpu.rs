@@ -157,9 +157,10 @@ fn gpu_squares_on_tensor_cores() {
     if session.device().unwrap().info().capability < 80 {
         return;
     }
-    for bits in
-        [1000, 2048, 2080, 2752, 3072, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000, 14336, 14337, 16001, 16384]
-    {
+    for bits in [
+        1000, 2048, 2080, 2752, 3072, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000,
+        14336, 14337, 16001, 16384,
+    ] {
         operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 129);
     }
 }

@@ -75,7 +75,7 @@ impl Layout {
 
     /// The layout of half of a product, or of a long square, in these strips or in panels. `work` is the end of the operands; their kernels move it behind the columns.
     pub(super) fn of_half(limbs: [u32; 3], pieces: [u32; 2], strips: Option<u32>, has_entries: bool) -> Self {
-        let layout = Self { has_entries, strips, ..Self::of(limbs, pieces, false) };
+        let layout = Self { strips, has_entries, ..Self::of(limbs, pieces, false) };
         Self { work: layout.end_of_operands(), ..layout }
     }
 

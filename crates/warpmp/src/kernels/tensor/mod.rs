@@ -211,13 +211,12 @@ impl Tensor {
     fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
         assert!(multiplication.part != Part::Low, "`LowProduct` has low halves");
         let is_cyclic = multiplication.part == Part::Cyclic;
-        let division = match Quads::of(multiplication) {
-            Some(quads) => Division::Quads(quads),
-            None => {
-                let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
-                assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-                Division::Columns(layout)
-            }
+        let division = if let Some(quads) = Quads::of(multiplication) {
+            Division::Quads(quads)
+        } else {
+            let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
+            assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
+            Division::Columns(layout)
         };
         Self { multiplication, division, warps: Warps::new(settings, division.bytes()) }
     }

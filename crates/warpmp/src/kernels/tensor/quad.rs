@@ -169,17 +169,18 @@ impl Quads {
             b.warp_barrier();
             b.increase(product, warps.count);
             let more = b.compare(Cmp::Lt, product, end);
+            // One address is kept, the other one computed anew: with two kept, `ptxas` spills registers in some kernels, with none in others.
+            let kept = usize::from(self.is_square);
             let strides = rows.strides();
-            if let Some([first, second, _]) = strides {
-                warps.advance(b, from[0], first);
-                warps.advance(b, from[1], second);
+            if let Some(strides) = strides {
+                warps.advance(b, from[kept], strides[kept]);
             }
             b.if_(more, |b| {
-                let from = match strides {
-                    Some(_) => from,
-                    None => [0, 1].map(|i| self.factor(b, rows, place, product, i)),
-                };
-                self.fetch(b, place, from);
+                let next = [0, 1].map(|i| match strides {
+                    Some(_) if i == kept => from[i],
+                    Some(_) | None => self.factor(b, rows, place, product, i),
+                });
+                self.fetch(b, place, next);
             });
             b.section("multiply");
             self.multiply(b, place, &factors);
