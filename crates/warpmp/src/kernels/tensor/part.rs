@@ -96,7 +96,7 @@ impl Part {
 /// The longest factors of parts by `tensor`, other than low halves. With more, `ptxas` spills registers.
 const MOST_LIMBS: u32 = 384;
 
-/// Does `tensor` take this part, other than a low half? Two's complements of one panel would spill registers, too.
+/// Does `tensor` take this part, other than a low half? Two's complements to 2048 bits spilled registers in panels; in quads they were not tried.
 pub(super) fn fits(shape: OperationShape) -> bool {
     let limbs = shape.operands()[0].limbs();
     shape.operation != Operation::MulLo

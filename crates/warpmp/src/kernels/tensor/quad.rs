@@ -84,7 +84,7 @@ impl Quads {
 
     /// Bytes of shared memory a warp.
     pub(super) fn bytes(self) -> u32 {
-        self.planes() + self.halves() * self.plane_bytes()
+        self.planes() + self.plane_count() * self.plane_bytes()
     }
 
     /// How many quads there are. The last one may have no more than bytes of the last limb.
@@ -97,6 +97,7 @@ impl Quads {
         self.limbs[1].div_ceil(PAIR_LIMBS)
     }
 
+    /// Windows of the result.
     fn windows(self) -> u32 {
         self.limbs[2].div_ceil(PAIR_LIMBS)
     }
@@ -112,8 +113,8 @@ impl Quads {
         u32::try_from(u64::from(4 * a.min(b)) * 255 * 255 * 257).is_ok()
     }
 
-    /// Planes: a lower and an upper half of a limb, of both blocks together or of each.
-    fn halves(self) -> u32 {
+    /// How many planes there are: those of the lower and the upper halves, of both blocks together or of each.
+    fn plane_count(self) -> u32 {
         if self.are_exchanged() { 2 } else { 4 }
     }
 
@@ -217,7 +218,7 @@ impl Quads {
         }
         clear(b, place, self.b() - BEFORE_B, BEFORE_B / 4);
         clear(b, place, self.b() + 4 * lb, PAIR_LIMBS * self.pairs() + AFTER_B / 4 - lb);
-        for plane in 0..self.halves() {
+        for plane in 0..self.plane_count() {
             clear(b, place, self.planes() + plane * self.plane_bytes(), BLOCK_BYTES / 4);
         }
     }
@@ -306,7 +307,7 @@ impl Quads {
         let groups = (0..self.groups()).map(|group| {
             let at = self.first_half() + 4 * GROUP_LIMBS * group;
             // Those of the upper block are eight limbs further.
-            let planes = (0..self.halves()).map(|plane| {
+            let planes = (0..self.plane_count()).map(|plane| {
                 let before = if plane < 2 { 0 } else { BLOCK_BYTES };
                 let at = at + plane * self.plane_bytes() - before;
                 load_in_first_lanes(b, place, self.lanes(group), (own, at))
