@@ -138,7 +138,12 @@ fn gpu_multiplies_on_tensor_cores() {
         return;
     }
     algorithm_conforms(&session, "tensor", &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
-    algorithm_conforms(&session, "tensor", &[1500, 1632, 2080, 2112, 2304, 2500, 3072, 3584, 4064], 129);
+    algorithm_conforms(
+        &session,
+        "tensor",
+        &[1500, 1632, 2080, 2112, 2304, 2500, 3072, 3584, 4064, 4128, 4352, 4608],
+        129,
+    );
     algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
     if session.device().unwrap().info().capability == 90 {
         algorithm_conforms(&session, "tensor-warpgroup", &[12289, 12321, 13000, 14336, 16000, 16383, 16384], 129);
@@ -158,8 +163,8 @@ fn gpu_squares_on_tensor_cores() {
         return;
     }
     for bits in [
-        1000, 2048, 2080, 2752, 3072, 4096, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289, 14000,
-        14336, 14337, 16001, 16384,
+        1000, 2048, 2080, 2752, 3072, 4096, 4128, 4608, 6145, 6400, 8161, 8192, 8193, 9000, 10240, 10241, 12288, 12289,
+        14000, 14336, 14337, 16001, 16384,
     ] {
         operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 129);
     }
@@ -174,7 +179,7 @@ fn gpu_multiplies_in_strips() {
     }
     let filled = [3072, 5120, 7168, 9216, 10240, 11264, 12288, 13312, 15360];
     algorithm_conforms(&session, "tensor", &filled, 65);
-    algorithm_conforms(&session, "tensor", &[2080, 2999, 4128, 6200, 8224, 10272, 12300, 14340], 33);
+    algorithm_conforms(&session, "tensor", &[2080, 2999, 4640, 6200, 8224, 10272, 12300, 14340], 33);
     for bits in [3072, 5120, 7168, 9216] {
         operation_conforms_by(&session, Operation::Sqr, "tensor", bits, 65);
     }

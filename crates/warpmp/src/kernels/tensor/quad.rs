@@ -1,7 +1,7 @@
-//! Quads: blocks in pairs, for full products of factors to 4096 bits.
+//! Quads: blocks in pairs, for full products of factors to 4608 bits.
 //!
 //! computes   all byte columns of a product, the limbs of the result in order, 16 at a time
-//! requires   `la, lb ≤ 128`
+//! requires   `la, lb ≤ 144`
 //! cost       `⌈(la + 1)/16⌉` matrix products of 16×32 by 32×8 bytes for each 16 limbs of `b`, and for 16 more; a register for each four limbs of `b`, and for each eight of `a`
 //!
 //! A *quad* is eight columns with a pair of blocks of `a`, each four times: column `4c + h` begins `3 − h` bytes before block `c` of the pair. The rows of the matrix are whole limbs: row `r` has
@@ -12,22 +12,28 @@
 //! register in common: `ptxas` would copy registers to places next to each other.
 //!
 //! **Halves of limbs.** Lane `4g + t` has two of the four bytes of a limb, `t mod 2` says which, of the lower or the upper block, as `⌊t/2⌋` says: limbs `g` and `8 + g` of a window, or those
-//! eight further. Two bytes are a *half*, a number of 32 bits. If the halves of both blocks add up to a word, lanes exchange those of limb `8 + g`, and each has a whole half of one limb. If
-//! not, the halves of each block go to shared memory, and are added by the lanes that make limbs of them.
+//! eight further. Two bytes are a *half*, a number of 32 bits. To 72 limbs lanes exchange the halves of limb `8 + g` and add, so that each has a whole half of one limb. With more limbs
+//! the halves of each block go to shared memory, and are added by the lanes that make limbs of them.
+//!
+//! **Carries of halves.** Halves in the middle of a product may be a bit longer than a word. Those of random numbers are not: they are about a quarter of the longest ones. So lanes keep the
+//! carries in registers. Only if there is one, carries take the places of the halves when these have been read, and are added to the digits.
 //!
 //! **Planes** are the halves of all limbs in shared memory, two or four of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
 //!
-//! bound: a column of a block sums at most `min(4·la, 4·lb, 256)` products of bytes, so a half is at most `256·255²·257 < 2³²`. The halves of both blocks have at most `min(4·la, 4·lb)` together. A digit is
-//! below `2·(2¹⁶ + 1)·2³² < 2⁵⁰`, so its high word is below 2¹⁸, and the bound of `result` holds.
+//! bound: a half that sums `n` products of bytes in each of its columns is at most `n·255²·257`: below 2³² to 257 products, below 2³³ to 514. `products_of_bytes` counts them: at most 288 of
+//! exchanged halves, which both blocks have, and of others, which one block has. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
+//! one has 72 limbs, so at most 5 of a parity, and 160 products. A digit is below `2·(2¹⁶ + 1)·2³³ < 2⁵¹`, so its high word is below 2¹⁹, and the bound of `result` holds.
 //!
 //! source: ours.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use std::ops::Range;
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64, V32};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 use warpmp_launch::piece;
 
 use super::Rows;
-use super::layout::{BLOCK_BYTES, PIECE_LIMBS};
+use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use super::multiplication::Multiplication;
 use super::operands::{clear, fetch, in_first_lanes};
 use super::part::{Addends, Part, Pieces};
@@ -40,8 +46,14 @@ const PAIR_LIMBS: u32 = 16;
 /// Bytes of as many limbs.
 const PAIR_BYTES: u32 = 4 * PAIR_LIMBS;
 
-/// The limbs of the longest factor: a column of one block sums at most 256 products of bytes.
-const MOST_LIMBS: u32 = 128;
+/// The limbs of the longest factor. With more, products in strips are as fast.
+const MOST_LIMBS: u32 = 144;
+
+/// The limbs of the shorter factor up to which halves are exchanged. With more of them, carries of halves take longer than halves of each block.
+const MOST_EXCHANGED: u32 = 72;
+
+/// Windows that are computed side by side: a matrix product waits for the one before it in the same window.
+const SIDE_BY_SIDE: u32 = 4;
 
 /// Bytes of zeros before `a`: the limb below its lowest one.
 const BEFORE_A: u32 = 4 * PIECE_LIMBS;
@@ -67,10 +79,18 @@ pub(super) struct Quads {
     is_square: bool,
 }
 
+/// The carry of a half, 0 or 1, and where the lane put the half, from its first one on.
+struct Carry {
+    carry: R32,
+    at: u32,
+}
+
 /// What a product is made of, in registers.
 struct Factors {
     quads: Vec<[R32; 2]>,
     matrices: Vec<[R32; 4]>,
+    /// What sums begin with.
+    zero: R32,
 }
 
 impl Quads {
@@ -107,10 +127,34 @@ impl Quads {
         self.limbs[2].div_ceil(GROUP_LIMBS)
     }
 
-    /// Do the halves of both blocks add up to a word?
+    /// Do lanes exchange halves, so that each has the sum of both blocks?
     fn are_exchanged(self) -> bool {
         let [a, b, _] = self.limbs;
-        u32::try_from(u64::from(4 * a.min(b)) * 255 * 255 * 257).is_ok()
+        a.min(b) <= MOST_EXCHANGED
+    }
+
+    /// Most products of bytes in a column of a half of this limb.
+    fn products_of_bytes(self, limb: u32) -> u32 {
+        let [a, b, _] = self.limbs;
+        let of_both = (4 * a.min(b)).min(4 * limb + 4).min((4 * (a + b)).saturating_sub(4 * limb + 1));
+        if self.are_exchanged() {
+            return of_both;
+        }
+        // Every other one of the blocks of `a` that meet the limb.
+        let highest = limb.min(a - 1) / BLOCK_LIMBS;
+        let lowest = limb.saturating_sub(b) / BLOCK_LIMBS;
+        of_both.min(BLOCK_BYTES * (highest + 1).saturating_sub(lowest).div_ceil(2))
+    }
+
+    /// The windows in which a half may be longer than a word.
+    fn carrying(self) -> Range<u32> {
+        let beyond = if self.are_exchanged() { 0 } else { BLOCK_LIMBS };
+        let carries = |window: &u32| {
+            let mut limbs = PAIR_LIMBS * window..PAIR_LIMBS * (window + 1) + beyond;
+            limbs.any(|limb| u32::try_from(u64::from(self.products_of_bytes(limb)) * 255 * 255 * 257).is_err())
+        };
+        let first = (0..self.windows()).find(carries);
+        first.map_or(0..0, |first| first..1 + (first..self.windows()).rfind(carries).unwrap_or(first))
     }
 
     /// How many planes there are: those of the lower and the upper halves, of both blocks together or of each.
@@ -184,12 +228,12 @@ impl Quads {
                 self.fetch(b, place, next);
             });
             b.section("multiply");
-            self.multiply(b, place, &factors);
+            let carries = self.multiply(b, place, &factors);
             b.section("carry");
             b.warp_barrier();
             let before = b.sub(product, warps.count);
             let addends = rows.addends(b, before);
-            let limbs = self.resolve(b, place, &addends);
+            let limbs = self.resolve(b, place, &carries, &addends);
             b.section("store");
             let to = self.result(b, rows, place, before);
             self.store(b, place, (to, &limbs), multiplication);
@@ -262,72 +306,129 @@ impl Quads {
                 b.load_shared(Vector::V1, from, self.b().wrapping_add_signed(4 * limb))[0]
             })
         });
-        Factors { quads, matrices: matrices.collect() }
+        Factors { quads, matrices: matrices.collect(), zero }
     }
 
-    /// Multiplies, and puts the halves of all limbs into their planes.
-    fn multiply(self, b: &mut Builder, place: &Place, factors: &Factors) {
-        let zero = b.copy(0);
-        let [half, block] = [b.and(place.member, 1), b.shr(place.member, 1)];
-        let is_upper = b.compare(Cmp::Ne, block, 0);
-        let own = b.mad_lo(place.group, 4, place.shared);
-        let own = if self.are_exchanged() {
-            let own = b.mad_lo(block, BLOCK_BYTES, own);
-            b.mad_lo(half, self.plane_bytes(), own)
-        } else {
-            b.mad_lo(place.member, self.plane_bytes(), own)
-        };
+    /// Multiplies, and puts the halves of all limbs into their planes. Returns what they carry.
+    fn multiply(self, b: &mut Builder, place: &Place, factors: &Factors) -> Vec<Carry> {
+        let own = self.own_halves(b, place);
+        let is_upper = b.compare(Cmp::Ge, place.member, 2);
         // The upper halves that this lane got of the window before.
-        let mut before = zero;
-        for window in 0..self.windows() {
-            let mut sums = [zero; 4];
-            for (&quad, m) in factors.quads.iter().zip(0..=window) {
-                if let Some(&matrix) = factors.matrices.get((window - m) as usize) {
-                    sums = b.mma_u8(matrix, quad, sums);
+        let mut before = factors.zero;
+        let mut all = vec![];
+        for first in (0..self.windows()).step_by(SIDE_BY_SIDE as usize) {
+            let windows = first..self.windows().min(first + SIDE_BY_SIDE);
+            let sums = sums(b, factors, windows.clone());
+            for (window, sums) in windows.zip(sums) {
+                let carries = self.carrying().contains(&window);
+                let pairs = [[sums[0], sums[1]], [sums[2], sums[3]]];
+                let halves = if self.are_exchanged() {
+                    let [lower, upper] = pairs.map(|[low, high]| b.mad_lo(high, place.bytes[1], low));
+                    let others = b.shuffle(Shuffle::Bfly, upper, 2, 32);
+                    let same_limb = b.select(others, before, is_upper);
+                    before = others;
+                    vec![sum(b, lower, same_limb, carries)]
+                } else {
+                    pairs.map(|sums| half(b, place, sums, carries)).to_vec()
+                };
+                for ((word, carry), at) in halves.into_iter().zip((PAIR_BYTES * window..).step_by(BLOCK_BYTES as usize))
+                {
+                    b.store_shared(&[word], own, self.first_half() + at);
+                    all.extend(carry.map(|carry| Carry { carry, at }));
                 }
             }
-            let [lower, upper] = [[0, 1], [2, 3]].map(|[low, high]| b.mad_lo(sums[high], place.bytes[1], sums[low]));
-            let at = self.first_half() + PAIR_BYTES * window;
-            if self.are_exchanged() {
-                let others = b.shuffle(Shuffle::Bfly, upper, 2, 32);
-                let same_limb = b.select(others, before, is_upper);
-                let whole = b.add(lower, same_limb);
-                b.store_shared(&[whole], own, at);
-                before = others;
-            } else {
-                b.store_shared(&[lower], own, at);
-                b.store_shared(&[upper], own, at + BLOCK_BYTES);
-            }
         }
+        all
+    }
+
+    /// The address of the lane's first half, counted from that of all.
+    fn own_halves(self, b: &mut Builder, place: &Place) -> R32 {
+        let own = b.mad_lo(place.group, 4, place.shared);
+        if !self.are_exchanged() {
+            return b.mad_lo(place.member, self.plane_bytes(), own);
+        }
+        let [half, block] = [b.and(place.member, 1), b.shr(place.member, 1)];
+        let own = b.mad_lo(block, BLOCK_BYTES, own);
+        b.mad_lo(half, self.plane_bytes(), own)
+    }
+
+    /// Where a group begins in a plane. Halves of the upper block are eight limbs further.
+    fn group_in_plane(self, group: u32, plane: u32) -> u32 {
+        let before = if plane < 2 { 0 } else { BLOCK_BYTES };
+        self.first_half() + 4 * GROUP_LIMBS * group + plane * self.plane_bytes() - before
     }
 
     /// The limbs of this lane's piece of each group.
-    fn resolve(self, b: &mut Builder, place: &Place, addends: &Addends) -> Vec<Vec<R32>> {
+    fn resolve(self, b: &mut Builder, place: &Place, carries: &[Carry], addends: &Addends) -> Vec<Vec<R32>> {
         let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
         let groups = (0..self.groups()).map(|group| {
-            let at = self.first_half() + 4 * GROUP_LIMBS * group;
-            // Those of the upper block are eight limbs further.
-            let planes = (0..self.plane_count()).map(|plane| {
-                let before = if plane < 2 { 0 } else { BLOCK_BYTES };
-                let at = at + plane * self.plane_bytes() - before;
-                load_in_first_lanes(b, place, self.lanes(group), (own, at))
-            });
+            let planes = (0..self.plane_count())
+                .map(|plane| load_in_lanes(b, place, 0..self.lanes(group), (own, self.group_in_plane(group, plane))));
             let planes: Vec<Vec<R32>> = planes.collect();
             let digits = (0..PIECE_LIMBS as usize).flat_map(|i| {
                 let [low, high] = [0, 1].map(|plane| planes[plane][i]);
-                if self.are_exchanged() {
+                if !self.are_exchanged() {
+                    digit_of_pairs(b, [low, planes[2][i]], [high, planes[3][i]])
+                } else if self.carrying().is_empty() {
                     digit_of_halves(b, [low, high], place.bytes)
                 } else {
-                    digit_of_pairs(b, [low, planes[2][i]], [high, planes[3][i]])
+                    digit_of_words(b, [low, high], None)
                 }
             });
-            let mut digits: Vec<R32> = digits.collect();
-            let pieces = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
-            addends.add(b, pieces, &mut digits);
-            digits
+            digits.collect()
         });
-        let groups: Vec<Vec<R32>> = groups.collect();
+        let mut groups: Vec<Vec<R32>> = groups.collect();
+        self.add_carries(b, place, carries, &groups);
+        for (group, digits) in (0..).zip(&mut groups) {
+            let pieces = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
+            addends.add(b, pieces, digits);
+        }
         resolve_pieces(b, place, &groups)
+    }
+
+    /// Adds the carries of halves to the digits of this lane's pieces, if any lane has a carry.
+    fn add_carries(self, b: &mut Builder, place: &Place, carries: &[Carry], groups: &[Vec<R32>]) {
+        let Some(any) = carries.iter().map(|it| it.carry).reduce(|any, carry| b.or(any, carry)) else {
+            return;
+        };
+        let any = b.compare(Cmp::Ne, any, 0);
+        let any = b.vote(Vote::Any, any);
+        b.if_(any, |b| {
+            // The halves have been read.
+            b.warp_barrier();
+            // A carry of a lower half is 1, one of an upper half 2¹⁶ in the high word of a digit.
+            let half = b.and(place.member, 1);
+            let places = b.shl(half, 4);
+            let own = self.own_halves(b, place);
+            for &Carry { carry, at } in carries {
+                let carry = b.shl(carry, places);
+                b.store_shared(&[carry], own, self.first_half() + at);
+            }
+            b.warp_barrier();
+            let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
+            for (group, digits) in (0..).zip(groups) {
+                for plane in 0..self.plane_count() {
+                    let lanes = self.carrying_lanes(group, plane);
+                    if lanes.is_empty() {
+                        continue;
+                    }
+                    let words = load_in_lanes(b, place, lanes, (own, self.group_in_plane(group, plane)));
+                    for (word, digit) in words.into_iter().zip(digits.chunks(2)) {
+                        b.increase(digit[1], word);
+                    }
+                }
+            }
+        });
+    }
+
+    /// The lanes whose piece of a group is in windows of a plane that carry.
+    fn carrying_lanes(self, group: u32, plane: u32) -> Range<u32> {
+        let Range { start, end } = self.carrying();
+        let before = if plane < 2 { 0 } else { BLOCK_LIMBS };
+        let [start, end] = [start, end]
+            .map(|window| (PAIR_LIMBS * window + before).saturating_sub(GROUP_LIMBS * group) / PIECE_LIMBS)
+            .map(|piece| piece.min(self.lanes(group)));
+        start..end
     }
 
     /// Stores the limbs of this lane's pieces.
@@ -353,28 +454,68 @@ impl Quads {
     }
 }
 
-/// A piece of shared memory in each of the first `count` lanes, zeros in the others.
-fn load_in_first_lanes(b: &mut Builder, place: &Place, count: u32, (from, at): (R32, u32)) -> Vec<R32> {
-    if count == 32 {
+/// The sums of some windows, side by side.
+fn sums(b: &mut Builder, factors: &Factors, windows: Range<u32>) -> Vec<[R32; 4]> {
+    let mut all = vec![[factors.zero; 4]; windows.len()];
+    for (&quad, m) in factors.quads.iter().zip(0..windows.end) {
+        for (window, sums) in windows.clone().zip(&mut all).filter(|(window, _)| *window >= m) {
+            if let Some(&matrix) = factors.matrices.get((window - m) as usize) {
+                *sums = b.mma_u8(matrix, quad, *sums);
+            }
+        }
+    }
+    all
+}
+
+/// The half of two sums, the second one a byte further; with `carries` also what it is beyond a word.
+fn half(b: &mut Builder, place: &Place, [low, high]: [R32; 2], carries: bool) -> (R32, Option<R32>) {
+    if !carries {
+        return (b.mad_lo(high, place.bytes[1], low), None);
+    }
+    let up = b.shl(high, 8);
+    let (word, carry) = sum(b, low, up, carries);
+    let over = b.shr(high, 24);
+    (word, carry.map(|carry| b.add(over, carry)))
+}
+
+/// The sum of two words; with `carries` also what it is beyond a word.
+fn sum(b: &mut Builder, x: R32, y: R32, carries: bool) -> (R32, Option<R32>) {
+    if !carries {
+        return (b.add(x, y), None);
+    }
+    let carry = b.register();
+    let mut chain = b.chain();
+    let word = chain.add(x, y);
+    chain.end_add(carry, 0, 0);
+    (word, Some(carry))
+}
+
+/// A piece of shared memory in each of these lanes, zeros in the others.
+fn load_in_lanes(b: &mut Builder, place: &Place, lanes: Range<u32>, (from, at): (R32, u32)) -> Vec<R32> {
+    if lanes == (0..32) {
         return b.load_shared(Vector::V4, from, at);
     }
     let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(0)).collect();
-    let inside = b.compare(Cmp::Lt, place.lane, count);
+    // Before the first lane the number wraps around.
+    let number = if lanes.start > 0 { b.sub(place.lane, lanes.start) } else { place.lane };
+    let inside = b.compare(Cmp::Lt, number, lanes.end - lanes.start);
     b.guarded(inside, true, |g| g.load_into(Space::Shared, Vector::V4, &words, from, at));
     words
 }
 
 /// The digit of two lower and two upper halves of a limb.
 fn digit_of_pairs(b: &mut Builder, low: [R32; 2], high: [R32; 2]) -> [R32; 2] {
-    let [[low, carry], [high, over]] = [low, high].map(|[x, y]| {
-        let carry = b.register();
-        let mut chain = b.chain();
-        let sum = chain.add(x, y);
-        chain.end_add(carry, 0, 0);
-        [sum, carry]
-    });
+    let [(low, carry), (high, over)] = [low, high].map(|[x, y]| sum(b, x, y, true));
+    digit_of_words(b, [low, high], carry.zip(over))
+}
+
+/// The digit of a lower and an upper half of a limb; `beyond` are their carries.
+fn digit_of_words(b: &mut Builder, [low, high]: [R32; 2], beyond: Option<(R32, R32)>) -> [R32; 2] {
     let up = b.shl(high, 16);
-    let rest = b.prmt(high, over, 0x5432);
+    let (carry, rest) = match beyond {
+        Some((carry, over)) => (V32::from(carry), b.prmt(high, over, 0x5432)),
+        None => (V32::from(0), b.shr(high, 16)),
+    };
     let top = b.register();
     let mut chain = b.chain();
     let word = chain.add(low, up);
