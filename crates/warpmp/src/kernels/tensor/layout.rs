@@ -154,6 +154,12 @@ impl Layout {
         if self.panels == 1 { 2 } else { 4 }
     }
 
+    /// The greatest sum of a byte column.
+    pub(super) fn greatest_sum(self) -> u64 {
+        let [la, lb, _] = self.limbs;
+        u64::from(4 * la.min(lb)) * 255 * 255
+    }
+
     /// Words that a lane copies at a time of the row of `a` or `b`.
     pub(super) fn words_of_lane(self, factor: usize) -> u32 {
         if factor == 1 && self.b_waits() { self.words_of_pass() } else { self.pieces[factor] }

@@ -9,7 +9,7 @@
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
-//! arrive meanwhile.
+//! arrive meanwhile (`columns`).
 //!
 //! bound: a byte column sums at most `4·min(la, lb)` products of bytes: at most `4·512·255² < 2³¹`, so no sum of a
 //! matrix product wraps. The carries are bounded in `result`.
@@ -20,6 +20,7 @@
 //! source: schoolbook multiplication as a matrix product by a Toeplitz matrix; columns modulo their number, and the
 //! order of blocks in the panels, are ours.
 
+mod columns;
 mod digits;
 mod half;
 mod layout;
@@ -29,17 +30,17 @@ pub(in crate::kernels) mod multiplication;
 mod multiply;
 mod operands;
 pub(in crate::kernels) mod part;
+mod products;
 mod quad;
 mod result;
 mod square;
 mod strip;
 mod warps;
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::Cmp;
+use warpmp_kernel::build::{Builder, R32};
 use warpmp_launch::{Ports, Stage};
 
-use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
+use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates};
 pub(in crate::kernels) use layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use layout::{COLUMNS, Layout};
 pub(in crate::kernels) use low::LowProduct;
@@ -48,8 +49,9 @@ use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::matrix_of_words;
 pub(in crate::kernels) use part::Addends;
 use part::Part;
+pub(in crate::kernels) use products::Rows;
+use products::{Own, Products};
 use quad::Quads;
-use result::Target;
 pub(in crate::kernels) use result::{begin_digit, difference, digit, end_digit};
 use square::Square;
 pub(in crate::kernels) use warps::Place as WarpPlace;
@@ -83,12 +85,6 @@ impl Division {
 
 /// The limbs of the longer operand that it takes.
 pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
-
-/// Most panels for which addresses are kept from product to product. With more, `ptxas` takes fifty registers more than where they are computed anew.
-const KEEPING: u32 = 3;
-
-/// Steps between barriers.
-const FENCE: u32 = 8;
 
 /// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
 const MATRIX_PRODUCTS_FROM: u32 = 80;
@@ -133,54 +129,6 @@ pub(super) const PARTS: Algorithm = Algorithm {
     order: Order::Given,
     ..ALGORITHM
 };
-
-/// Where the rows of products are.
-pub(in crate::kernels) trait Rows {
-    /// The row of factor `i`, 0 or 1, of a product.
-    fn factor(&self, b: &mut Builder, product: R32, i: usize) -> R64;
-
-    /// The row of its result, as if all limbs of the product were kept.
-    fn result(&self, b: &mut Builder, product: R32) -> R64;
-
-    /// What is added to it.
-    fn addends(&self, b: &mut Builder, product: R32) -> Addends;
-
-    /// Limbs from the rows of a product, two factors and the result, to those of the next. None: the distances differ.
-    fn strides(&self) -> Option<[u32; 3]>;
-}
-
-/// The rows of an operation.
-struct Own<'p> {
-    multiplication: Multiplication,
-    ports: &'p Ports,
-}
-
-impl Rows for Own<'_> {
-    fn factor(&self, b: &mut Builder, product: R32, i: usize) -> R64 {
-        self.multiplication.factor(b, self.ports, product, i)
-    }
-
-    fn result(&self, b: &mut Builder, product: R32) -> R64 {
-        self.multiplication.result(b, self.ports, product)
-    }
-
-    fn addends(&self, b: &mut Builder, product: R32) -> Addends {
-        self.multiplication.addends(b, self.ports, product)
-    }
-
-    fn strides(&self) -> Option<[u32; 3]> {
-        let [a, b] = [0, 1].map(|i| self.multiplication.stride(i));
-        Some([a, b, self.multiplication.kept().len() as u32])
-    }
-}
-
-impl Layout {
-    /// The greatest sum of a byte column.
-    fn greatest_sum(self) -> u64 {
-        let [la, lb, _] = self.limbs;
-        u64::from(4 * la.min(lb)) * 255 * 255
-    }
-}
 
 impl Tensor {
     /// The kernel for operands that the algorithm takes, in any order: the shorter one first takes fewer steps.
@@ -232,7 +180,7 @@ impl Tensor {
         self.division.bytes()
     }
 
-    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
+    /// The products of a warp: `product`, which there is, and others below `end`, each as many after the one before as a block has warps.
     pub(in crate::kernels) fn products(
         &self,
         b: &mut Builder,
@@ -241,81 +189,11 @@ impl Tensor {
         rows: &impl Rows,
     ) {
         let Self { multiplication, division, warps } = *self;
+        let products = Products { rows, multiplication, warps, product, end };
         match division {
-            Division::Quads(quads) => quads.products(b, place, (product, end), (multiplication, warps), rows),
-            Division::Columns(layout) => layout.products(b, place, (product, end), (multiplication, warps), rows),
+            Division::Quads(quads) => quads.products(b, place, &products),
+            Division::Columns(layout) => layout.products(b, place, &products),
         }
-    }
-}
-
-impl Layout {
-    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
-    fn products(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        (product, end): (R32, R32),
-        (multiplication, warps): (Multiplication, Warps),
-        rows: &impl Rows,
-    ) {
-        let shared = place.shared;
-        self.clear(b, place);
-        let waiting = self.waiting(b);
-        let waiting = waiting.as_deref();
-        // Where `a` is, if it has two places.
-        let turn = b.copy(0);
-        let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
-        let to = self.result(b, rows, place, product);
-        self.fetch(b, place, from, turn, waiting);
-        b.do_while(|b| {
-            b.section("operands");
-            b.copy_wait(0);
-            b.warp_barrier();
-            let here = b.add(shared, turn);
-            match waiting {
-                Some(words) => self.arrange_waiting(b, place, words),
-                None => self.arrange(b, place, (shared, self.b()), self.work),
-            }
-            let source = self.source(b, place, here);
-            b.warp_barrier();
-            b.increase(product, warps.count);
-            let other = self.other_place(b, turn);
-            let more = b.compare(Cmp::Lt, product, end);
-            let strides = rows.strides().filter(|_| self.panels <= KEEPING);
-            let keeps = strides.is_some();
-            if let Some([first, second, _]) = strides {
-                warps.advance(b, from[0], first);
-                warps.advance(b, from[1], second);
-            }
-            b.if_(more, |b| {
-                let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, rows, place, product, i)) };
-                self.fetch(b, place, from, other, waiting);
-            });
-            b.section("multiply");
-            let sums = self.product_sums(b, place, source, FENCE);
-            let before = b.sub(product, warps.count);
-            let to = if keeps { to } else { self.result(b, rows, place, before) };
-            let addends = rows.addends(b, before);
-            let target = Target { to, part: multiplication.part, addends: &addends };
-            self.finish(b, place, &sums, &target);
-            if let Some([_, _, result]) = strides {
-                warps.advance(b, to, result);
-            }
-            b.set(turn, other);
-            b.compare(Cmp::Lt, product, end)
-        });
-    }
-
-    /// The address of the lane's first piece of `a` or `b`.
-    fn factor(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
-        let row = rows.factor(b, product, i);
-        b.mad_wide(place.lane, 4 * self.words_of_lane(i), row)
-    }
-
-    /// The address of the lane's first piece of the product, as if all of its limbs were kept.
-    fn result(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
-        let row = rows.result(b, product);
-        b.mad_wide(place.lane, 4 * piece(self.limbs[2]), row)
     }
 }
 

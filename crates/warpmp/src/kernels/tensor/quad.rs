@@ -32,13 +32,13 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64, V32};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 use warpmp_launch::piece;
 
-use super::Rows;
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use super::multiplication::Multiplication;
 use super::operands::{clear, fetch, in_first_lanes};
 use super::part::{Addends, Part, Pieces};
+use super::products::{Products, Rows};
 use super::result::{GROUP_LIMBS, Kept, digit_of_halves, resolve_pieces, store_pieces};
-use super::warps::{ALIGNMENT, Place, Warps};
+use super::warps::{ALIGNMENT, Place};
 
 /// Limbs of a pair of blocks, and of a window.
 const PAIR_LIMBS: u32 = 16;
@@ -194,17 +194,12 @@ impl Quads {
         self.planes() + BLOCK_BYTES
     }
 
-    /// The products of a warp: `product`, which there is, and others below `end`, each `warps.count` after the one before.
-    pub(super) fn products(
-        self,
-        b: &mut Builder,
-        place: &Place,
-        (product, end): (R32, R32),
-        (multiplication, warps): (Multiplication, Warps),
-        rows: &impl Rows,
-    ) {
+    /// The products of a warp.
+    pub(super) fn products(self, b: &mut Builder, place: &Place, products: &Products<'_, impl Rows>) {
+        let Products { rows, multiplication, warps, .. } = *products;
         self.clear(b, place);
-        let from = [0, 1].map(|i| self.factor(b, rows, place, product, i));
+        let factor = |b: &mut Builder, i: usize| products.factor(b, place, i, self.pieces[i]);
+        let from = [0, 1].map(|i| factor(b, i));
         self.fetch(b, place, from);
         b.do_while(|b| {
             b.section("operands");
@@ -212,8 +207,8 @@ impl Quads {
             b.warp_barrier();
             let factors = self.load(b, place);
             b.warp_barrier();
-            b.increase(product, warps.count);
-            let more = b.compare(Cmp::Lt, product, end);
+            products.advance(b);
+            let more = products.is_there(b);
             // One address is kept, the other one computed anew: with two kept, `ptxas` spills registers in some kernels, with none in others.
             let kept = usize::from(self.is_square);
             let strides = rows.strides();
@@ -223,7 +218,7 @@ impl Quads {
             b.if_(more, |b| {
                 let next = [0, 1].map(|i| match strides {
                     Some(_) if i == kept => from[i],
-                    Some(_) | None => self.factor(b, rows, place, product, i),
+                    Some(_) | None => factor(b, i),
                 });
                 self.fetch(b, place, next);
             });
@@ -231,26 +226,14 @@ impl Quads {
             let carries = self.multiply(b, place, &factors);
             b.section("carry");
             b.warp_barrier();
-            let before = b.sub(product, warps.count);
+            let before = products.before(b);
             let addends = rows.addends(b, before);
             let limbs = self.resolve(b, place, &carries, &addends);
             b.section("store");
-            let to = self.result(b, rows, place, before);
+            let to = products.result(b, place, before);
             self.store(b, place, (to, &limbs), multiplication);
-            b.compare(Cmp::Lt, product, end)
+            products.is_there(b)
         });
-    }
-
-    /// The address of the lane's first piece of `a` or `b`.
-    fn factor(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32, i: usize) -> R64 {
-        let row = rows.factor(b, product, i);
-        b.mad_wide(place.lane, 4 * self.pieces[i], row)
-    }
-
-    /// The address of the lane's first piece of the product, as if all of its limbs were kept.
-    fn result(self, b: &mut Builder, rows: &impl Rows, place: &Place, product: R32) -> R64 {
-        let row = rows.result(b, product);
-        b.mad_wide(place.lane, 4 * piece(self.limbs[2]), row)
     }
 
     /// Writes the zeros before and after the operands and before the halves.
