@@ -97,6 +97,15 @@ fn neither_text_nor_an_array() {
     for name in ["utf16.txt", "program"] {
         refused(&dir, &format!("{name} b.txt"), 1, &[name, ":1: a zero byte: neither text nor an .npy array"]);
     }
+    // Lines of such a file are no numbers, so their count is not the fault.
+    let many = "7\n".repeat(200_000) + "\0\n";
+    dir.write("two.txt", "1\n2\n").write("three.bin", "7\n8\n\0\n").write("many.bin", many);
+    for (name, line) in [("three.bin", 3), ("many.bin", 200_001)] {
+        for files in [format!("two.txt {name}"), format!("{name} two.txt")] {
+            let words = format!("{name}:{line}: a zero byte: neither text nor an .npy array");
+            refused(&dir, &files, 1, &[&words]);
+        }
+    }
     dir.run(&["mul", "", "b.txt"]).fails(1, &["'': No such file"]);
     dir.run(&["mul", "b.txt", "b.txt", "-o", ""]).fails(1, &["'': invalid"]);
 }

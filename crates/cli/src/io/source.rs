@@ -343,11 +343,29 @@ impl Source {
         while self.push(&mut raw)? {
             count += 1;
             if raw.bytes() > BUFFER_BYTES {
+                self.check_is_text(&raw)?;
                 raw = self.empty();
                 crate::interrupt::check()?;
             }
         }
+        self.check_is_text(&raw)?;
         Ok(count)
+    }
+
+    /// Refuses integers of this source that no text can hold. A file that is no text has other faults, too: a zero byte explains them all.
+    pub(crate) fn check_is_text(&self, raw: &Raw) -> Result<()> {
+        match raw {
+            Raw::Text(text) => self.check_has_no_zero_byte(text),
+            Raw::Rows(_) => Ok(()),
+        }
+    }
+
+    fn check_has_no_zero_byte(&self, text: &RawText) -> Result<()> {
+        text.line_of_zero_byte().map_or(Ok(()), |line| Err(self.line_error(line, LineProblem::ZeroByte)))
+    }
+
+    fn line_error(&self, line: u64, problem: LineProblem) -> Error {
+        FileError::Line { path: self.name.clone(), line, problem }.into()
     }
 
     fn push_line(&mut self, text: &mut RawText) -> Result<bool> {
@@ -390,7 +408,7 @@ impl Source {
                 }
                 let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
                 let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
-                return Err(FileError::Line { path: self.name.clone(), line: number, problem }.into());
+                return Err(self.line_error(number, problem));
             }
             match text.end_line(start, number) {
                 text::LineKind::Comment => {}
@@ -399,11 +417,8 @@ impl Source {
                     return match *blank {
                         None => Ok(true),
                         Some(line) => {
-                            // A file that is no text has other faults, too: the zero byte explains them all.
-                            let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
-                            let (line, problem) = binary
-                                .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
-                            Err(FileError::Line { path: self.name.clone(), line, problem }.into())
+                            self.check_has_no_zero_byte(text)?;
+                            Err(self.line_error(line, LineProblem::Blank))
                         }
                     };
                 }

@@ -104,6 +104,12 @@ impl RawText {
         self.lines.get(lane)
     }
 
+    /// The line of the first number with a zero byte. Text has none.
+    pub(crate) fn line_of_zero_byte(&self) -> Option<u64> {
+        let lane = (0..self.lanes()).find(|lane| self.get(*lane).contains(&0))?;
+        Some(self.line(lane))
+    }
+
     /// Each number's line.
     pub(crate) fn into_lines(self) -> LineNumbers {
         self.lines
