@@ -352,7 +352,7 @@ impl Source {
         Ok(count)
     }
 
-    /// Refuses integers of this source that no text can hold. A file that is no text has other faults, too: a zero byte explains them all.
+    /// Refuses the lines of a file that is no text: one of them has a zero byte. Such a file has other faults, too, and the zero byte explains them all.
     pub(crate) fn check_is_text(&self, raw: &Raw) -> Result<()> {
         match raw {
             Raw::Text(text) => self.check_has_no_zero_byte(text),

@@ -296,9 +296,10 @@ impl TupleReader {
         for number in (0..self.sources.len()).filter(|number| !tuple.operands[*number].is_single) {
             let lanes_b = if number == self.leading { lanes_a } else { self.count(tuple, number)? };
             if lanes_a != lanes_b {
-                for number in [self.leading, number] {
-                    if let Some(raw) = &tuple.operands[number].raw {
-                        self.sources[number].check_is_text(raw)?;
+                // Lines of a file that is no text are no numbers.
+                for differing in [self.leading, number] {
+                    if let Some(raw) = &tuple.operands[differing].raw {
+                        self.sources[differing].check_is_text(raw)?;
                     }
                 }
                 return Err(counts(&self.sources[self.leading], lanes_a, &self.sources[number], lanes_b));

@@ -9,7 +9,7 @@
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
-//! arrive meanwhile (`columns`).
+//! arrive meanwhile (`columns`, `quad`).
 //!
 //! bound: a byte column sums at most `4·min(la, lb)` products of bytes: at most `4·512·255² < 2³¹`, so no sum of a
 //! matrix product wraps. The carries are bounded in `result`.

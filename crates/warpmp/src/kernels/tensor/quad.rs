@@ -15,13 +15,13 @@
 //! eight further. Two bytes are a *half*, a number of 32 bits. To 72 limbs lanes exchange the halves of limb `8 + g` and add, so that each has a whole half of one limb. With more limbs
 //! the halves of each block go to shared memory, and are added by the lanes that make limbs of them.
 //!
-//! **Carries of halves.** Halves in the middle of a product may be a bit longer than a word. Those of random numbers are not: they are about a quarter of the longest ones. So lanes keep the
-//! carries in registers. Only if there is one, carries take the places of the halves when these have been read, and are added to the digits.
+//! **Carries of halves.** Halves in the middle of a product may be one bit longer than a word. Those of random numbers are not: on average they are a quarter of the longest ones. So lanes keep
+//! the carries in registers. Only if a lane has one, carries take the places of the halves when these have been read, and are added to the digits.
 //!
 //! **Planes** are the halves of all limbs in shared memory, two or four of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
 //!
-//! bound: a half that sums `n` products of bytes in each of its columns is at most `n·255²·257`: below 2³² to 257 products, below 2³³ to 514. `products_of_bytes` counts them: at most 288 of
-//! exchanged halves, which both blocks have, and of others, which one block has. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
+//! bound: a half that sums `n` products of bytes in each of its columns is at most `n·255²·257`: below 2³² to 257 products, below 2³³ to 514. `products_of_bytes` counts them: a sum of
+//! exchanged halves has at most 288, and so has a half of one block that is not exchanged. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
 //! one has 72 limbs, so at most 5 of a parity, and 160 products. A digit is below `2·(2¹⁶ + 1)·2³³ < 2⁵¹`, so its high word is below 2¹⁹, and the bound of `result` holds.
 //!
 //! source: ours.
@@ -153,8 +153,9 @@ impl Quads {
             let mut limbs = PAIR_LIMBS * window..PAIR_LIMBS * (window + 1) + beyond;
             limbs.any(|limb| u32::try_from(u64::from(self.products_of_bytes(limb)) * 255 * 255 * 257).is_err())
         };
-        let first = (0..self.windows()).find(carries);
-        first.map_or(0..0, |first| first..1 + (first..self.windows()).rfind(carries).unwrap_or(first))
+        let mut windows = (0..self.windows()).filter(carries);
+        let Some(first) = windows.next() else { return 0..0 };
+        first..windows.next_back().unwrap_or(first) + 1
     }
 
     /// How many planes there are: those of the lower and the upper halves, of both blocks together or of each.
@@ -298,12 +299,13 @@ impl Quads {
         let is_upper = b.compare(Cmp::Ge, place.member, 2);
         // The upper halves that this lane got of the window before.
         let mut before = factors.zero;
+        let carrying = self.carrying();
         let mut all = vec![];
         for first in (0..self.windows()).step_by(SIDE_BY_SIDE as usize) {
             let windows = first..self.windows().min(first + SIDE_BY_SIDE);
             let sums = sums(b, factors, windows.clone());
             for (window, sums) in windows.zip(sums) {
-                let carries = self.carrying().contains(&window);
+                let carries = carrying.contains(&window);
                 let pairs = [[sums[0], sums[1]], [sums[2], sums[3]]];
                 let halves = if self.are_exchanged() {
                     let [lower, upper] = pairs.map(|[low, high]| b.mad_lo(high, place.bytes[1], low));
@@ -335,10 +337,9 @@ impl Quads {
         b.mad_lo(half, self.plane_bytes(), own)
     }
 
-    /// Where a group begins in a plane. Halves of the upper block are eight limbs further.
+    /// Where a group begins in a plane.
     fn group_in_plane(self, group: u32, plane: u32) -> u32 {
-        let before = if plane < 2 { 0 } else { BLOCK_BYTES };
-        self.first_half() + 4 * GROUP_LIMBS * group + plane * self.plane_bytes() - before
+        self.first_half() + 4 * GROUP_LIMBS * group + plane * self.plane_bytes() - 4 * limbs_further(plane)
     }
 
     /// The limbs of this lane's piece of each group.
@@ -407,9 +408,10 @@ impl Quads {
     /// The lanes whose piece of a group is in windows of a plane that carry.
     fn carrying_lanes(self, group: u32, plane: u32) -> Range<u32> {
         let Range { start, end } = self.carrying();
-        let before = if plane < 2 { 0 } else { BLOCK_LIMBS };
         let [start, end] = [start, end]
-            .map(|window| (PAIR_LIMBS * window + before).saturating_sub(GROUP_LIMBS * group) / PIECE_LIMBS)
+            .map(|window| {
+                (PAIR_LIMBS * window + limbs_further(plane)).saturating_sub(GROUP_LIMBS * group) / PIECE_LIMBS
+            })
             .map(|piece| piece.min(self.lanes(group)));
         start..end
     }
@@ -435,6 +437,11 @@ impl Quads {
         let chunk = limbs.end;
         Kept { to, limbs, width, chunk, stride: 4 * chunk }.store(b, place, self.planes());
     }
+}
+
+/// How many limbs further the halves of a plane are: those of the upper block eight.
+const fn limbs_further(plane: u32) -> u32 {
+    if plane < 2 { 0 } else { BLOCK_LIMBS }
 }
 
 /// The sums of some windows, side by side.
