@@ -86,8 +86,18 @@ fn cpu_conforms_in_the_ring() {
 }
 
 #[test]
+fn cpu_conforms_in_linear_modular_arithmetic() {
+    on_cpu(&[Group::LinearModular]);
+}
+
+#[test]
 fn cpu_conforms_in_modular_arithmetic() {
-    on_cpu(&[Group::LinearModular, Group::Modular, Group::Montgomery]);
+    on_cpu(&[Group::Modular]);
+}
+
+#[test]
+fn cpu_conforms_in_montgomery_arithmetic() {
+    on_cpu(&[Group::Montgomery]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use warpmp::kernels::fft::large::Large;
 use warpmp::kernels::{OperandShape, OperationShape, Spec};
 
-use super::{Errors, linear, roots, together};
+use super::{Errors, Known, linear, roots, together};
 
 /// The numbers of the kernels that compute with doubles. The next one only carries.
 fn transforms(large: &Large) -> std::ops::Range<usize> {
@@ -40,7 +40,8 @@ fn passes_of_long_products_are_within_their_bounds() {
     assert!(all.len() > 12, "{}", all.len());
     for large in all.iter().chain(&complex()) {
         let passes = linear(large.passes());
-        let mut errors = Errors::default();
+        let known = Known::default();
+        let mut errors = Errors::new(&known);
         for stage in transforms(large) {
             let kernel = large.build(stage);
             let grid = large.grid(stage, 1);
@@ -68,7 +69,8 @@ fn passes_of_long_products_are_within_their_bounds() {
 fn wrong_roots_of_long_products_are_refused() {
     let large = all().remove(0);
     let passes = linear(large.passes());
-    let mut errors = Errors::default();
+    let known = Known::default();
+    let mut errors = Errors::new(&known);
     for stage in transforms(&large) {
         errors.follow(&passes, large.digits(), &large.build(stage), [1, 1], 64.0);
     }

@@ -9,6 +9,8 @@ use warpmp_testkit::kernels::algorithm;
 use warpmp_testkit::kernels::operations::check_with;
 use warpmp_testkit::kernels::products::{check, check_rows, check_square, shape};
 
+use super::extras::lanes;
+
 const NAME: &str = "fft-wraparound";
 
 /// On a GPU of this compute capability, with the longest blocks.
@@ -30,7 +32,7 @@ fn every_transform() {
     for bits in lengths {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot] {
             let shape = shape([bits, bits], false);
-            check(&*spec(shape, 80), shape, 2, pattern);
+            check(&*spec(shape, 80), shape, lanes(pattern, 2), pattern);
             let square = OperationShape::square(bits as u32);
             check_square(&*spec(square, 80), bits, 1, pattern);
         }
@@ -57,8 +59,8 @@ fn parts() {
             212_992, 229_344, 240_000,
         ] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot] {
-                let count = operation.arity();
-                check_with(operation, "long", &blocks, &vec![bits; count], &vec![2; count], pattern);
+                let (count, lanes) = (operation.arity(), lanes(pattern, 2));
+                check_with(operation, "long", &blocks, &vec![bits; count], &vec![lanes; count], pattern);
             }
         }
     }
