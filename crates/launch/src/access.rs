@@ -3,6 +3,9 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
+/// Bytes of a line of the caches.
+pub const LINE_BYTES: u32 = 128;
+
 /// The widest access, in words, that every row of this many limbs allows: 4, 2 or 1.
 pub const fn piece(limbs: u32) -> u32 {
     match limbs % 4 {

@@ -63,6 +63,7 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("tensor", [3072, 3072], None, 80),
     ("tensor", [4096, 4096], None, 104),
     ("tensor", [4608, 4608], None, 104),
+    ("tensor", [4896, 4896], None, 112),
     ("tensor", [5000, 5120], None, 112),
     ("tensor", [5000, 6144], None, 144),
     ("tensor", [7168, 7168], None, 112),
@@ -191,7 +192,7 @@ const PARTS: &[(Operation, &str, usize, Option<u64>, u32)] = &[
     (Operation::MulAdd, "tensor", 4096, None, 128),
     (Operation::MulAdd, "tensor", 8192, None, 168),
     (Operation::SignedMul, "tensor", 3072, None, 80),
-    (Operation::SignedMul, "tensor", 7168, None, 112),
+    (Operation::SignedMul, "tensor", 7168, None, 144),
     (Operation::SignedMul, "tensor", 9216, None, 152),
     (Operation::SignedMul, "tensor", 11264, None, 208),
     (Operation::SignedMul, "tensor", 4096, None, 128),
@@ -534,6 +535,10 @@ fn write(
         }
         if let (true, Some(budget)) = (kernel.name.starts_with("inv_mod"), budgets.last_mut()) {
             // Two sums of four rows beside each other, once a batch.
+            budget.max_p2r = 4;
+        }
+        if let (true, Some(budget)) = (kernel.name.starts_with("signed_mul"), budgets.last_mut()) {
+            // Branches for the signs, two a product.
             budget.max_p2r = 4;
         }
         let reduces = ["_reduction_", "_common_"].iter().any(|part| kernel.name.contains(part));

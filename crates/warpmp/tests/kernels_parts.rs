@@ -296,8 +296,8 @@ const BY_TENSOR: [Operation; 3] = [Operation::MulHi, Operation::MulAdd, Operatio
 fn a_product_a_warp_on_tensor_cores() {
     for operation in BY_TENSOR {
         for bits in [
-            1024, 1152, 1920, 2048, 2176, 3072, 4096, 4224, 4608, 5120, 6144, 7168, 8064, 8192, 9216, 10240, 11264,
-            12288,
+            1024, 1152, 1920, 2048, 2176, 3072, 4096, 4224, 4608, 4864, 5120, 6144, 7168, 8064, 8192, 9216, 10240,
+            11264, 12288,
         ] {
             if operation == Operation::SignedMul && bits <= 2048 {
                 continue;

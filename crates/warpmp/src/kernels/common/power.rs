@@ -122,6 +122,8 @@ impl Rows for Lanes {
         Addends::default()
     }
 
+    fn prefetch(&self, _: &mut Builder, _: R32, _: R32) {}
+
     fn strides(&self) -> Option<[u32; 3]> {
         None
     }

@@ -30,7 +30,7 @@ mod shares;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
-use warpmp_launch::{Entry, Geometry, Ports, Stage};
+use warpmp_launch::{Entry, Geometry, LINE_BYTES, Ports, Stage};
 
 use super::transform::angle::divided_cosine_and_sine;
 use super::transform::carry::Addend;
@@ -67,9 +67,6 @@ pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 6144;
 
 /// The multiprocessors of an H100 or H200.
 const MULTIPROCESSORS: u32 = 132;
-
-/// Bytes of a line of the second-level cache.
-const LINE_BYTES: u32 = 128;
 
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {

@@ -50,6 +50,7 @@ impl Layout {
             b.if_(more, |b| {
                 let from = if keeps { from } else { factors(b) };
                 self.fetch(b, place, from, other, waiting);
+                rows.prefetch(b, place.lane, products.product);
             });
             b.section("multiply");
             let sums = self.product_sums(b, place, source, FENCE);

@@ -3,7 +3,7 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 512`; buffers padded to whole tiles of 32 lanes
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
-//! cost       to 144 limbs `⌈(la + 1)/16⌉·(⌈lb/16⌉ + 1)` matrix products of 16×32 by 32×8 bytes: see `quad`; above `2·panels·(⌈la/8⌉ + 1)`, `panels = ⌈max(la, lb)/64⌉`, or less by strips: see `strip`;
+//! cost       to 153 limbs `⌈(la + 1)/16⌉·⌈(lb + 7)/16⌉` matrix products of 16×32 by 32×8 bytes: see `quad`; above `2·panels·(⌈la/8⌉ + 1)`, `panels = ⌈max(la, lb)/64⌉`, or less by strips: see `strip`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
 //! registers  55 at 64 limbs in quads, to 80 at 96 and 128, 102 at 144; 128 with four panels, about 245 with seven and eight; 106 with five and seven strips, about 150 with nine, ten and thirteen, 195 with eleven and twelve
 //!

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_launch::{Entry, Ports};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::{Entry, LINE_BYTES, Ports};
 
 use super::layout::PIECE_LIMBS;
 use super::part::{Addends, Part};
@@ -120,6 +121,18 @@ impl Multiplication {
         Addends::of(b, self.part, self.limbs()[0], |b, i| {
             if i < self.within.len() { self.factor(b, ports, product, i) } else { self.addend(b, ports, product) }
         })
+    }
+
+    /// Asks the second-level cache to load the addend of a product: nothing else reads it, and the digits wait for it.
+    pub(in crate::kernels) fn prefetch(self, b: &mut Builder, ports: &Ports, lane: R32, product: R32) {
+        let Part::Sum(limbs) = self.part else { return };
+        if self.shape.operands()[2].common {
+            return;
+        }
+        let row = self.addend(b, ports, product);
+        let from = b.mad_wide(lane, LINE_BYTES, row);
+        let inside = b.compare(Cmp::Lt, lane, (4 * limbs).div_ceil(LINE_BYTES));
+        b.guarded(inside, true, |g| g.prefetch(from, 0));
     }
 
     /// The name of its kernel, but for the settings.

@@ -46,8 +46,8 @@ struct Addend {
     limbs: u32,
     /// The limb of the product at which it begins.
     at: u32,
-    /// If there is a mask, it is all ones or zero, and the kernel adds the complement of the row under it.
-    mask: Option<R32>,
+    /// If there is a sign, 0 or 1, the kernel adds the complement of the row where it is 1.
+    sign: Option<R32>,
 }
 
 /// The pieces that threads have: piece `stride·thread + first` of a product.
@@ -119,7 +119,7 @@ impl Addends {
         match part {
             Part::Whole | Part::Low | Part::High | Part::Cyclic => Self::default(),
             Part::Sum(addend) => {
-                Self { rows: vec![Addend { row: row(b, 2), limbs: addend, at: 0, mask: None }], small: None }
+                Self { rows: vec![Addend { row: row(b, 2), limbs: addend, at: 0, sign: None }], small: None }
             }
             Part::Signed => {
                 let rows = [0, 1].map(|i| row(b, i));
@@ -127,63 +127,96 @@ impl Addends {
                     let top = b.load_global(Space::Global, Vector::V1, row, 4 * (limbs - 1))[0];
                     b.shr(top, 31)
                 });
-                let added = [(rows[1], signs[0]), (rows[0], signs[1])].map(|(row, sign)| {
-                    let mask = b.sub(0, sign);
-                    Addend { row, limbs, at: limbs, mask: Some(mask) }
-                });
+                let added = [(rows[1], signs[0]), (rows[0], signs[1])];
+                let added = added.map(|(row, sign)| Addend { row, limbs, at: limbs, sign: Some(sign) });
                 Self { rows: added.to_vec(), small: Some((b.add(signs[0], signs[1]), limbs)) }
             }
         }
     }
 
-    /// Adds to the digits of a piece, low words and high words in turn. Rows have whole pieces.
-    pub(in crate::kernels) fn add(&self, b: &mut Builder, pieces: Pieces, digits: &mut [R32]) {
-        if self.rows.is_empty() {
-            return;
-        }
-        let Pieces { thread, threads, stride, first: lowest, width } = pieces;
-        let highest = (threads - 1) * stride + lowest;
-        // The addresses of a thread's pieces differ by constants. `ptxas` computes what they have in common once.
-        let before = b.mul_lo(thread, stride);
+    /// Adds to the digits of pieces, low words and high words in turn. Rows have whole pieces.
+    pub(in crate::kernels) fn add<'d>(
+        &self,
+        b: &mut Builder,
+        pieces: impl IntoIterator<Item = (Pieces, &'d mut [R32])>,
+    ) {
+        let mut all: Vec<(Pieces, &mut [R32])> = pieces.into_iter().collect();
         for addend in &self.rows {
-            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / width);
-            if highest < first || lowest >= first + pieces {
-                continue;
-            }
-            let row = if addend.at == 0 { addend.row } else { b.sub64(addend.row, u64::from(4 * addend.at)) };
-            let from = b.mad_wide(before, 4 * width, row);
-            let offset = 4 * width * lowest;
-            // The word that adds nothing, for lanes whose piece is outside the row.
-            let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
-            let words: Vec<R32> = (0..width).map(|_| b.copy(nothing)).collect();
-            if first <= lowest && highest < first + pieces {
-                b.load_into(Space::Global, vector(width), &words, from, offset);
-            } else {
-                // Before the first piece the number wraps around.
-                let number = b.add(before, lowest.wrapping_sub(first));
-                let inside = b.compare(Cmp::Lt, number, pieces);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &words, from, offset));
-            }
-            for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
-                let word = match addend.mask {
-                    Some(mask) => b.lop3(word, mask, mask, COMPLEMENT_UNDER_MASK),
-                    None => word,
-                };
-                add(b, digit, word);
+            let mut add = |b: &mut Builder| {
+                for (pieces, digits) in &mut all {
+                    addend.add(b, *pieces, digits);
+                }
+            };
+            match addend.sign {
+                None => add(b),
+                Some(sign) => {
+                    let is_negative = b.compare(Cmp::Ne, sign, 0);
+                    b.if_(is_negative, add);
+                }
             }
         }
-        if let Some((small, at)) = self.small
-            && (lowest..=highest).contains(&(at / width))
-        {
-            let here = b.compare(Cmp::Eq, before, at / width - lowest);
-            let small = b.select(small, 0, here);
-            add(b, digits, small);
+        let Some((small, at)) = self.small else { return };
+        for (pieces, digits) in &mut all {
+            let piece = at / pieces.width;
+            if (pieces.first..=pieces.last()).contains(&piece) {
+                let before = pieces.before(b);
+                let here = b.compare(Cmp::Eq, before, piece - pieces.first);
+                let small = b.select(small, 0, here);
+                add(b, digits, small);
+            }
         }
     }
 }
 
-/// `¬a ∧ b`, as the truth table of `lop3`.
-const COMPLEMENT_UNDER_MASK: u8 = !0xF0 & 0xCC;
+impl Pieces {
+    /// The last piece of the last thread.
+    fn last(self) -> u32 {
+        (self.threads - 1) * self.stride + self.first
+    }
+
+    /// A thread's piece, counted from `first`. The addresses of a thread's pieces differ by constants. `ptxas` computes what they have in common once.
+    fn before(self, b: &mut Builder) -> R32 {
+        b.mul_lo(self.thread, self.stride)
+    }
+}
+
+impl Addend {
+    /// Adds the row, or its complement, to the digits of a piece.
+    fn add(&self, b: &mut Builder, pieces: Pieces, digits: &mut [R32]) {
+        let Pieces { first: lowest, width, .. } = pieces;
+        let highest = pieces.last();
+        let [first, count] = [self.at, self.limbs].map(|limbs| limbs / width);
+        if highest < first || lowest >= first + count {
+            return;
+        }
+        let before = pieces.before(b);
+        let row = if self.at == 0 { self.row } else { b.sub64(self.row, u64::from(4 * self.at)) };
+        let from = b.mad_wide(before, 4 * width, row);
+        let offset = 4 * width * lowest;
+        // The word that adds nothing, for lanes whose piece is outside the row.
+        let nothing = if self.sign.is_some() { u32::MAX } else { 0 };
+        let words: Vec<R32> = (0..width).map(|_| b.copy(nothing)).collect();
+        if first <= lowest && highest < first + count {
+            b.load_into(Space::Global, vector(width), &words, from, offset);
+        } else {
+            // Before the first piece the number wraps around.
+            let number = b.add(before, lowest.wrapping_sub(first));
+            let inside = b.compare(Cmp::Lt, number, count);
+            b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &words, from, offset));
+        }
+        for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
+            if self.sign.is_some() {
+                // Lanes that are not here keep their digits.
+                let word = b.xor(word, u32::MAX);
+                let mut chain = b.chain();
+                chain.add_into(digit[0], digit[0], word);
+                chain.end_add(digit[1], digit[1], 0);
+            } else {
+                add(b, digit, word);
+            }
+        }
+    }
+}
 
 /// Adds a word to a digit.
 pub(super) fn add(b: &mut Builder, digit: &mut [R32], word: R32) {

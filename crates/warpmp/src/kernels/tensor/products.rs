@@ -19,6 +19,9 @@ pub(in crate::kernels) trait Rows {
     /// What is added to it.
     fn addends(&self, b: &mut Builder, product: R32) -> Addends;
 
+    /// Asks the second-level cache to load what is added to it and comes from nowhere else. The lanes of a warp execute this together.
+    fn prefetch(&self, b: &mut Builder, lane: R32, product: R32);
+
     /// Limbs from the rows of a product, two factors and the result, to those of the next. None: the distances differ.
     fn strides(&self) -> Option<[u32; 3]>;
 }
@@ -40,6 +43,10 @@ impl Rows for Own<'_> {
 
     fn addends(&self, b: &mut Builder, product: R32) -> Addends {
         self.multiplication.addends(b, self.ports, product)
+    }
+
+    fn prefetch(&self, b: &mut Builder, lane: R32, product: R32) {
+        self.multiplication.prefetch(b, self.ports, lane, product);
     }
 
     fn strides(&self) -> Option<[u32; 3]> {

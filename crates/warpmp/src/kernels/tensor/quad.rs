@@ -1,8 +1,8 @@
-//! Quads: blocks in pairs, for full products of factors to 4608 bits.
+//! Quads: blocks in pairs, for full products of factors to 4896 bits.
 //!
 //! computes   all byte columns of a product, the limbs of the result in order, 16 at a time
-//! requires   `la, lb ≤ 144`
-//! cost       `⌈(la + 1)/16⌉` matrix products of 16×32 by 32×8 bytes for each 16 limbs of `b`, and for 16 more; a register for each four limbs of `b`, and for each eight of `a`
+//! requires   `la, lb ≤ 153`
+//! cost       `⌈(la + 1)/16⌉·⌈(lb + 7)/16⌉` matrix products of 16×32 by 32×8 bytes, less those beyond the result; a register for each four limbs of `b`, and for each eight of `a`
 //!
 //! A *quad* is eight columns with a pair of blocks of `a`, each four times: column `4c + h` begins `3 − h` bytes before block `c` of the pair. The rows of the matrix are whole limbs: row `r` has
 //! the limbs of `b` in reverse that end with limb `16k + r`. So matrix `k` times quad `m` adds to 16 limbs of the result: byte `h` of limb `16(k + m) + r`, or, in columns of the upper block,
@@ -21,7 +21,7 @@
 //! **Planes** are the halves of all limbs in shared memory, two or four of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
 //!
 //! bound: a half that sums `n` products of bytes in each of its columns is at most `n·255²·257`: below 2³² to 257 products, below 2³³ to 514. `products_of_bytes` counts them: a sum of
-//! exchanged halves has at most 288, and so has a half of one block that is not exchanged. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
+//! exchanged halves has at most 288, a half of one block that is not exchanged at most 320. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
 //! one has 72 limbs, so at most 5 of a parity, and 160 products. A digit is below `2·(2¹⁶ + 1)·2³³ < 2⁵¹`, so its high word is below 2¹⁹, and the bound of `result` holds.
 //!
 //! source: ours.
@@ -46,8 +46,8 @@ const PAIR_LIMBS: u32 = 16;
 /// Bytes of as many limbs.
 const PAIR_BYTES: u32 = 4 * PAIR_LIMBS;
 
-/// The limbs of the longest factor. With more, products in strips are as fast.
-const MOST_LIMBS: u32 = 144;
+/// The limbs of the longest factor: the last ones with ten matrices. With more, products in strips are as fast.
+const MOST_LIMBS: u32 = 153;
 
 /// The limbs of the shorter factor up to which halves are exchanged. With more of them, carries of halves take longer than halves of each block.
 const MOST_EXCHANGED: u32 = 72;
@@ -88,7 +88,8 @@ struct Carry {
 /// What a product is made of, in registers.
 struct Factors {
     quads: Vec<[R32; 2]>,
-    matrices: Vec<[R32; 4]>,
+    /// None: all of its limbs are beyond `b`.
+    matrices: Vec<Option<[R32; 4]>>,
     /// What sums begin with.
     zero: R32,
 }
@@ -222,6 +223,7 @@ impl Quads {
                     Some(_) | None => factor(b, i),
                 });
                 self.fetch(b, place, next);
+                rows.prefetch(b, place.lane, products.product);
             });
             b.section("multiply");
             let carries = self.multiply(b, place, &factors);
@@ -280,15 +282,17 @@ impl Quads {
         let quads = quads.collect();
         let from = b.mad_lo(place.group, 4, place.shared);
         let from = b.mad_lo(place.member, 8u32.wrapping_neg(), from);
+        // Beyond `b` are zeros in all lanes.
+        let is_beyond = |limb: i32| limb + LEAST_LANE >= self.limbs[1].cast_signed();
         let matrices = (0..=self.pairs()).map(|k| {
-            MATRIX.map(|limb| {
-                let limb = (PAIR_LIMBS * k).cast_signed() + limb;
-                // Beyond `b` are zeros in all lanes.
-                if limb + LEAST_LANE >= self.limbs[1].cast_signed() {
+            let limbs = MATRIX.map(|limb| (PAIR_LIMBS * k).cast_signed() + limb);
+            let mut load = |limb: i32| {
+                if is_beyond(limb) {
                     return zero;
                 }
                 b.load_shared(Vector::V1, from, self.b().wrapping_add_signed(4 * limb))[0]
-            })
+            };
+            (!limbs.into_iter().all(is_beyond)).then(|| limbs.map(&mut load))
         });
         Factors { quads, matrices: matrices.collect(), zero }
     }
@@ -363,10 +367,9 @@ impl Quads {
         });
         let mut groups: Vec<Vec<R32>> = groups.collect();
         self.add_carries(b, place, carries, &groups);
-        for (group, digits) in (0..).zip(&mut groups) {
-            let pieces = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
-            addends.add(b, pieces, digits);
-        }
+        let pieces =
+            |group: u32| Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
+        addends.add(b, (0..).map(pieces).zip(groups.iter_mut().map(Vec::as_mut_slice)));
         resolve_pieces(b, place, &groups)
     }
 
@@ -449,7 +452,7 @@ fn sums(b: &mut Builder, factors: &Factors, windows: Range<u32>) -> Vec<[R32; 4]
     let mut all = vec![[factors.zero; 4]; windows.len()];
     for (&quad, m) in factors.quads.iter().zip(0..windows.end) {
         for (window, sums) in windows.clone().zip(&mut all).filter(|(window, _)| *window >= m) {
-            if let Some(&matrix) = factors.matrices.get((window - m) as usize) {
+            if let Some(&Some(matrix)) = factors.matrices.get((window - m) as usize) {
                 *sums = b.mma_u8(matrix, quad, *sums);
             }
         }

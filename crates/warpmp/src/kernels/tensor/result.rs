@@ -70,9 +70,8 @@ impl Layout {
         let mut digits = self.chunk_digits(b, place);
         let width = self.chunk_piece();
         let stride = self.chunk() / width;
-        for (first, digits) in (0..).zip(digits.chunks_mut(2 * width as usize)) {
-            target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride, first, width }, digits);
-        }
+        let pieces = |first: u32| Pieces { thread: place.lane, threads: 32, stride, first, width };
+        target.addends.add(b, (0..).map(pieces).zip(digits.chunks_mut(2 * width as usize)));
         // Lanes beyond the product compute limbs that nobody stores.
         let limbs = resolve_chunk(b, place, &digits);
         b.section("store");

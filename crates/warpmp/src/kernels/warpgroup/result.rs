@@ -47,13 +47,8 @@ impl Place {
         b.barrier();
         let mut digits = self.digits(b, target.part);
         let stride = self.layout.chunk() / PIECE_LIMBS;
-        for (digits, first) in digits.chunks_mut(2 * PIECE_LIMBS as usize).zip(0..) {
-            target.addends.add(
-                b,
-                Pieces { thread: self.thread, threads: THREADS, stride, first, width: PIECE_LIMBS },
-                digits,
-            );
-        }
+        let pieces = |first: u32| Pieces { thread: self.thread, threads: THREADS, stride, first, width: PIECE_LIMBS };
+        target.addends.add(b, (0..).map(pieces).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)));
         let own = self.resolve(b, &digits);
         b.section("store");
         self.store(b, &own, target);
