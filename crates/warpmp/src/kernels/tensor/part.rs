@@ -46,7 +46,7 @@ struct Addend {
     limbs: u32,
     /// The limb of the product at which it begins.
     at: u32,
-    /// If there is a sign, 0 or 1, the kernel adds the complement of the row where it is 1.
+    /// If there is a sign, 0 or 1 and the same for all threads of a product, the kernel adds the complement of the row if it is 1.
     sign: Option<R32>,
 }
 
@@ -181,7 +181,7 @@ impl Pieces {
 }
 
 impl Addend {
-    /// Adds the row, or its complement, to the digits of a piece.
+    /// Adds the row, or its complement, to the digits of a piece. With a sign this is in a branch, so the digits stay in their registers.
     fn add(&self, b: &mut Builder, pieces: Pieces, digits: &mut [R32]) {
         let Pieces { first: lowest, width, .. } = pieces;
         let highest = pieces.last();
@@ -206,7 +206,6 @@ impl Addend {
         }
         for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
             if self.sign.is_some() {
-                // Lanes that are not here keep their digits.
                 let word = b.xor(word, u32::MAX);
                 let mut chain = b.chain();
                 chain.add_into(digit[0], digit[0], word);

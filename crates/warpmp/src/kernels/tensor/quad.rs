@@ -88,8 +88,7 @@ struct Carry {
 /// What a product is made of, in registers.
 struct Factors {
     quads: Vec<[R32; 2]>,
-    /// None: all of its limbs are beyond `b`.
-    matrices: Vec<Option<[R32; 4]>>,
+    matrices: Vec<[R32; 4]>,
     /// What sums begin with.
     zero: R32,
 }
@@ -116,6 +115,11 @@ impl Quads {
     /// Pairs of blocks of `b`.
     fn pairs(self) -> u32 {
         self.limbs[1].div_ceil(PAIR_LIMBS)
+    }
+
+    /// Matrices with limbs of `b`: the lowest limb of matrix `k` is `16k − 7`.
+    fn matrices(self) -> u32 {
+        (self.limbs[1] + BLOCK_LIMBS - 1).div_ceil(PAIR_LIMBS)
     }
 
     /// Windows of the result.
@@ -282,17 +286,15 @@ impl Quads {
         let quads = quads.collect();
         let from = b.mad_lo(place.group, 4, place.shared);
         let from = b.mad_lo(place.member, 8u32.wrapping_neg(), from);
-        // Beyond `b` are zeros in all lanes.
-        let is_beyond = |limb: i32| limb + LEAST_LANE >= self.limbs[1].cast_signed();
-        let matrices = (0..=self.pairs()).map(|k| {
-            let limbs = MATRIX.map(|limb| (PAIR_LIMBS * k).cast_signed() + limb);
-            let mut load = |limb: i32| {
-                if is_beyond(limb) {
+        let matrices = (0..self.matrices()).map(|k| {
+            MATRIX.map(|limb| {
+                let limb = (PAIR_LIMBS * k).cast_signed() + limb;
+                // Beyond `b` are zeros in all lanes.
+                if limb + LEAST_LANE >= self.limbs[1].cast_signed() {
                     return zero;
                 }
                 b.load_shared(Vector::V1, from, self.b().wrapping_add_signed(4 * limb))[0]
-            };
-            (!limbs.into_iter().all(is_beyond)).then(|| limbs.map(&mut load))
+            })
         });
         Factors { quads, matrices: matrices.collect(), zero }
     }
@@ -452,7 +454,7 @@ fn sums(b: &mut Builder, factors: &Factors, windows: Range<u32>) -> Vec<[R32; 4]
     let mut all = vec![[factors.zero; 4]; windows.len()];
     for (&quad, m) in factors.quads.iter().zip(0..windows.end) {
         for (window, sums) in windows.clone().zip(&mut all).filter(|(window, _)| *window >= m) {
-            if let Some(&Some(matrix)) = factors.matrices.get((window - m) as usize) {
+            if let Some(&matrix) = factors.matrices.get((window - m) as usize) {
                 *sums = b.mma_u8(matrix, quad, *sums);
             }
         }
