@@ -1,10 +1,10 @@
 //! Accesses to rows: how wide they can be, and where pieces of rows are.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 /// Bytes of a line of the caches.
-pub const LINE_BYTES: u32 = 128;
+const LINE_BYTES: u32 = 128;
 
 /// The widest access, in words, that every row of this many limbs allows: 4, 2 or 1.
 pub const fn piece(limbs: u32) -> u32 {
@@ -50,4 +50,14 @@ pub fn fill_shared(b: &mut Builder, thread: R32, threads: u32, from: R64, to: R3
         b.store_shared(&piece, target, 0);
         b.increase(index, threads);
     });
+}
+
+/// Asks the second-level cache to load a row of so many bytes. Each of `threads` threads asks for a line; with a condition only threads where it holds.
+pub fn prefetch_row(b: &mut Builder, (thread, threads): (R32, u32), (row, bytes): (R64, u32), condition: Option<Pred>) {
+    let from = b.mad_wide(thread, LINE_BYTES, row);
+    for start in (0..bytes).step_by((LINE_BYTES * threads) as usize) {
+        let inside = b.compare(Cmp::Lt, thread, (bytes - start).div_ceil(LINE_BYTES));
+        let inside = condition.map_or(inside, |condition| b.and_pred(inside, condition));
+        b.guarded(inside, true, |g| g.prefetch(from, start));
+    }
 }

@@ -104,7 +104,7 @@ mod program;
 mod spec;
 mod tile;
 
-pub use access::{LINE_BYTES, divide, fill_shared, piece, vector};
+pub use access::{divide, fill_shared, piece, prefetch_row, vector};
 pub use entry::{Binding, Entry, Ports, RowArguments, TILE_LANES};
 pub use field::{Element, Field};
 pub use frame::{Frame, Rows, Signature};

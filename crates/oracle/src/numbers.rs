@@ -64,7 +64,7 @@ pub fn strong_test(n: &BigUint, a: &BigUint) -> bool {
     let minus_one = n - 1_u32;
     let twos = minus_one.trailing_zeros().unwrap_or(0);
     let mut power = a.modpow(&(&minus_one >> twos), n);
-    // Carry-prone numbers may end in thousands of zeros: a power from its own exponent each would take minutes.
+    // One squaring for each zero at the end of `n − 1`. Carry-prone numbers have thousands of them, and a power for each would take minutes.
     power == one
         || (0..twos).any(|_| {
             let found = power == minus_one;

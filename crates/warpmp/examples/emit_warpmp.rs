@@ -538,7 +538,7 @@ fn write(
             budget.max_p2r = 4;
         }
         if let (true, Some(budget)) = (kernel.name.starts_with("signed_mul"), budgets.last_mut()) {
-            // Branches for the signs, two a product.
+            // Predicates of the two branches for the signs leave their registers, once a product.
             budget.max_p2r = 4;
         }
         let reduces = ["_reduction_", "_common_"].iter().any(|part| kernel.name.contains(part));

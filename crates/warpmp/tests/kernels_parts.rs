@@ -312,6 +312,33 @@ fn a_product_a_warp_on_tensor_cores() {
     }
 }
 
+/// A warp asks for the lines of an addend a product before it adds them. One addend for all lanes stays in the caches.
+#[test]
+fn addends_are_prefetched_on_tensor_cores() {
+    let settings = Settings { warps: Some(1), products: Some(4), ..Settings::default() };
+    for (bits, lines) in [(4096, 4), (5120, 5), (8192, 8)] {
+        let asked = |operation: Operation, lanes: &[usize]| {
+            let counters = check_with(operation, "tensor", &settings, &vec![bits; lanes.len()], lanes, Pattern::Carry);
+            counters.op(Op::Prefetch).threads
+        };
+        assert_eq!(asked(Operation::MulAdd, &[4; 3]), 3 * lines, "{bits} bits");
+        assert_eq!(asked(Operation::MulAdd, &[4, 4, 1]), 0, "{bits} bits");
+        assert_eq!(asked(Operation::SignedMul, &[4; 2]), 0, "{bits} bits");
+    }
+}
+
+/// A row is read again and added only if the other factor is negative: all ones are, half of the random numbers are.
+#[test]
+fn signs_cost_what_is_negative() {
+    for bits in [4096, 5120] {
+        let [ones, random] = [Pattern::Ones, Pattern::Random].map(|pattern| {
+            let counters = check(Operation::SignedMul, "tensor", &[bits; 2], &[16; 2], pattern);
+            [counters.instructions().warps, counters.load_sectors()]
+        });
+        assert!(ones[0] > random[0] && ones[1] > random[1], "{bits} bits: {ones:?} {random:?}");
+    }
+}
+
 #[test]
 fn common_operands_and_short_addends_on_tensor_cores() {
     for lanes in [[1, 5, 5], [5, 1, 5], [1, 5, 1], [5, 5, 1]] {

@@ -95,7 +95,7 @@ fn linear(passes: Vec<Pass>) -> Vec<Pass> {
     passes.into_iter().filter(|it| it.section != "product").collect()
 }
 
-/// The errors of codelets, by their signatures: of inverse passes and of forward ones.
+/// The errors of codelets that have been computed, by their signatures: those of inverse passes, and those of forward ones.
 type Known = [Mutex<HashMap<Vec<u64>, f64>>; 2];
 
 /// The relative errors of the passes of a kernel in units of 2⁻⁵³, by section.
@@ -140,7 +140,7 @@ fn errors(fft: &Fft, kernel: &Kernel, threads: std::ops::Range<u32>, root_error:
     errors_beside(&Known::default(), fft, kernel, threads, root_error)
 }
 
-/// The same, beside other kernels with the same roots.
+/// The same, with the errors of codelets that other kernels have, too.
 fn errors_beside(
     known: &Known,
     fft: &Fft,

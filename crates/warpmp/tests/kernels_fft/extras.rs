@@ -8,6 +8,8 @@ use warpmp_testkit::kernels::algorithm;
 use warpmp_testkit::kernels::numbers::run_plain;
 use warpmp_testkit::kernels::operations::check_with;
 
+use super::lanes;
+
 /// Blocks have the longest products.
 fn blocks() -> Settings {
     Settings { levels: Some(1), ..Settings::default() }
@@ -64,17 +66,12 @@ fn costs() {
     }
 }
 
-/// All ones are the same in each lane.
-pub(super) fn lanes(pattern: Pattern, others: usize) -> usize {
-    if pattern == Pattern::Ones { 1 } else { others }
-}
-
 #[test]
 fn signs_and_addends() {
     for bits in BITS.into_iter().chain(AROUND) {
         for operation in [Operation::SignedMul, Operation::MulAdd] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge] {
-                let (count, lanes) = (operation.arity(), lanes(pattern, 4));
+                let (count, lanes) = (operation.arity(), lanes(pattern, 5));
                 check_with(operation, "long", &blocks(), &vec![bits; count], &vec![lanes; count], pattern);
             }
         }

@@ -9,7 +9,7 @@ use warpmp_testkit::kernels::algorithm;
 use warpmp_testkit::kernels::operations::check_with;
 use warpmp_testkit::kernels::products::{check, check_rows, check_square, shape};
 
-use super::extras::lanes;
+use super::lanes;
 
 const NAME: &str = "fft-wraparound";
 

@@ -30,7 +30,7 @@ mod shares;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
-use warpmp_launch::{Entry, Geometry, LINE_BYTES, Ports, Stage};
+use warpmp_launch::{Entry, Geometry, Ports, Stage, prefetch_row};
 
 use super::transform::angle::divided_cosine_and_sine;
 use super::transform::carry::Addend;
@@ -202,12 +202,7 @@ impl Fft {
         for i in (0..self.layout.factors() as usize).filter(|&i| !self.shape.is_common(i)) {
             let bytes = 4 * self.shape.limbs::<4>()[i];
             let row = b.mad_wide(later, bytes, ports.addresses[i]);
-            let from = b.mad_wide(thread, LINE_BYTES, row);
-            for start in (0..bytes).step_by((LINE_BYTES * self.layout.block_threads()) as usize) {
-                let inside = b.compare(Cmp::Lt, thread, (bytes - start).div_ceil(LINE_BYTES));
-                let inside = b.and_pred(inside, is_product);
-                b.guarded(inside, true, |g| g.prefetch(from, start));
-            }
+            prefetch_row(b, (thread, self.layout.block_threads()), (row, bytes), Some(is_product));
         }
     }
 

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::Cmp;
-use warpmp_launch::{Entry, LINE_BYTES, Ports};
+use warpmp_launch::{Entry, Ports, prefetch_row};
 
 use super::layout::PIECE_LIMBS;
 use super::part::{Addends, Part};
@@ -123,16 +122,14 @@ impl Multiplication {
         })
     }
 
-    /// Asks the second-level cache to load the addend of a product: nothing else reads it, and the digits wait for it.
+    /// Asks the second-level cache to load the addend of a product, if it has one. The digits wait for its row, and no lane has read it before.
     pub(in crate::kernels) fn prefetch(self, b: &mut Builder, ports: &Ports, lane: R32, product: R32) {
         let Part::Sum(limbs) = self.part else { return };
         if self.shape.operands()[2].common {
             return;
         }
         let row = self.addend(b, ports, product);
-        let from = b.mad_wide(lane, LINE_BYTES, row);
-        let inside = b.compare(Cmp::Lt, lane, (4 * limbs).div_ceil(LINE_BYTES));
-        b.guarded(inside, true, |g| g.prefetch(from, 0));
+        prefetch_row(b, (lane, 32), (row, 4 * limbs), None);
     }
 
     /// The name of its kernel, but for the settings.

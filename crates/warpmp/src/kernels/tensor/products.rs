@@ -19,7 +19,7 @@ pub(in crate::kernels) trait Rows {
     /// What is added to it.
     fn addends(&self, b: &mut Builder, product: R32) -> Addends;
 
-    /// Asks the second-level cache to load what is added to it and comes from nowhere else. The lanes of a warp execute this together.
+    /// Asks the second-level cache to load the row that is added to it, if there is one. All lanes of a warp do this.
     fn prefetch(&self, b: &mut Builder, lane: R32, product: R32);
 
     /// Limbs from the rows of a product, two factors and the result, to those of the next. None: the distances differ.
