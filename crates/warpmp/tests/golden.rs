@@ -1,7 +1,7 @@
 //! Small kernels against their stored texts, byte by byte: what changes a kernel shows as a difference.
 //!
 //! A change that is meant is written down with `WARPMP_BLESS=1 cargo test -p warpmp --test golden`, and
-//! read in the diff of `tests/golden/`. That the texts compute products is for `tests/kernels.rs` to say.
+//! read in the diff of `tests/golden/`. That the texts compute products is for `tests/kernels/` to say.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -97,7 +97,7 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let (device, kind) = (session.engine().name.clone(), session.engine().kind);
     let sessions = engine::each(session)?;
     let limits = all_limits(&sessions)?;
-    let cases = cases(args, kind, sessions.len());
+    let cases = cases(operation, args, kind, sessions.len());
     let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.progress.quiet);
     let (mut rows, mut left_out) = (Vec::new(), None);
     for (done, case) in cases.iter().enumerate() {
@@ -133,13 +133,13 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
 }
 
 /// Every width with every count, every pattern and every algorithm.
-fn cases(args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
+fn cases(operation: Operation, args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
     let algorithms: Vec<Option<String>> =
         if args.algorithm.is_empty() { vec![None] } else { args.algorithm.iter().cloned().map(Some).collect() };
     let form = Form { first_ratio: args.first_ratio.unwrap_or(1), common: args.common };
     let mut cases = Vec::new();
     for bits in &args.bits {
-        let default = || vec![engines * default_lanes(form.first_ratio * bits, kind)];
+        let default = || vec![engines * default_lanes(operation, [form.first_ratio * bits, *bits], kind)];
         let counts = if args.count.is_empty() { default() } else { args.count.clone() };
         for lanes in counts {
             let shape = Shape::new(lanes, *bits);
@@ -153,14 +153,25 @@ fn cases(args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
     cases
 }
 
-/// Enough lanes to fill the engine: more than any cache holds, or what a simulator does in a moment.
-fn default_lanes(bits: usize, kind: EngineKind) -> usize {
-    let lane_bytes = 4 * bits.div_ceil(32);
-    match kind {
-        EngineKind::Cuda => (1 << 30) / lane_bytes,
-        EngineKind::Cpu => (64 << 20) / lane_bytes,
-        EngineKind::Sim => ((32 << 10) / lane_bytes.min(1 << 10)).min((256 << 10) / lane_bytes).max(1),
+/// Products of limbs that powers take in a run, at most: less than a second on a large GPU, or on a few cores.
+const POWERS_ON_GPU: f64 = 2e12;
+const POWERS_ON_CPU: f64 = 1e10;
+
+/// Enough lanes to fill the engine: more than any cache holds, or what a simulator does in a moment. Powers keep it busy for long: they have fewer.
+fn default_lanes(operation: Operation, [first, last]: [usize; 2], kind: EngineKind) -> usize {
+    let lane_bytes = 4 * first.div_ceil(32);
+    let (lanes, limb_products) = match kind {
+        EngineKind::Cuda => ((1 << 30) / lane_bytes, POWERS_ON_GPU),
+        EngineKind::Cpu => ((64 << 20) / lane_bytes, POWERS_ON_CPU),
+        EngineKind::Sim => {
+            return ((32 << 10) / lane_bytes.min(1 << 10)).min((256 << 10) / lane_bytes).max(1);
+        }
+    };
+    if !operation.is_power() {
+        return lanes;
     }
+    let a_lane = operation.limb_products(&[Shape::new(1, first), Shape::new(1, last)]);
+    lanes.min((limb_products / a_lane) as usize).max(1)
 }
 
 /// What all GPUs can do at the most together.
@@ -373,6 +384,18 @@ mod tests {
             |session: &Session| session.devices().any(|it| it.counters().is_some_and(|it| it.sections().count() > 0));
         assert!(sessions.len() == 2 && sessions.iter().all(counted));
         assert_eq!((found.lanes, found.checked, found.runs, found.device.as_str()), (65, 65, 2, "2 × simulator"));
+    }
+
+    /// Operands fill the engine; powers stop where a run would take long, and each kind of engine has a lane at least.
+    #[test]
+    fn powers_have_fewer_lanes() {
+        let lanes = |operation, bits| {
+            [EngineKind::Cuda, EngineKind::Cpu, EngineKind::Sim].map(|it| default_lanes(operation, [bits; 2], it))
+        };
+        assert_eq!(lanes(Operation::Mul, 2048), [1 << 22, 1 << 18, 128]);
+        assert_eq!(lanes(Operation::PowMod, 2048), [119_209, 596, 128]);
+        assert_eq!(lanes(Operation::PowMod, 32), [1 << 28, 1 << 24, 8192]);
+        assert_eq!(lanes(Operation::PowMod, 1 << 20)[1], 1);
     }
 
     /// A longer first operand: with every operation that takes one, and with the products that it needs.
