@@ -1,9 +1,6 @@
 //! The checksum of work units on the simulator against the iteration's words.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, powers};
+use crate::common::{Bench, powers};
 use num_bigint::BigUint;
 use warpmp_collatz::kernels::alpha::{Alpha, RESULT_WORDS, THREADS};
 

@@ -1,11 +1,7 @@
 //! The papers' multiplications by one warp on the simulator: products of carry-prone operands against
 //! the oracle, and the papers' counts.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{find, multiply_in_a_session};
+use crate::common::{find, multiply_in_a_session};
 use warpmp::kernels::{Settings, Spec};
 use warpmp_kernel::ir::{Carry, Elem, Half, Op, Space, Vector};
 use warpmp_kernel::sim::Counters;

@@ -1,9 +1,6 @@
 //! The look-ahead kernel on the simulator: which numbers it tests, how they end, what it reports.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, dead, need, small_steps};
+use crate::common::{self, Bench, dead, need, small_steps};
 use num_bigint::BigUint;
 use warpmp_collatz::kernels::lookahead::{Lookahead, RHO_BIAS, RHO_SHIFT};
 use warpmp_collatz::kernels::vector::BitVector;

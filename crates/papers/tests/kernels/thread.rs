@@ -1,11 +1,7 @@
 //! The papers' multiplications by one thread on the simulator: products against the oracle, and
 //! operation counts against Table I of the CANDAR paper.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{find, multiply_in_a_session};
+use crate::common::{find, multiply_in_a_session};
 use warpmp::kernels::{OperationShape, Settings, Spec};
 use warpmp_kernel::ir::{Elem, Int, Op, Space, Vector};
 use warpmp_kernel::sim::Pipe;

@@ -1,5 +1,4 @@
 //! The papers' multiplications by name, alone and through a session.
-#![allow(clippy::unwrap_used, dead_code, reason = "a test may panic, and need not use everything")]
 
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::Algorithm;

@@ -1,9 +1,6 @@
 //! Algorithm 5 on the simulator against plain iteration.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, Dice, powers, small_steps, steps, table};
+use crate::common::{Bench, Dice, powers, small_steps, steps, table};
 use num_bigint::BigUint;
 use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
 use warpmp_kernel::ir::{Int, Op};

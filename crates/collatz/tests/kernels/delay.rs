@@ -1,9 +1,6 @@
 //! Delays on the simulator against plain iteration.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, Dice, delay, step};
+use crate::common::{Bench, Dice, delay, step};
 use num_bigint::BigUint;
 use warpmp_collatz::gpu::tables;
 use warpmp_collatz::kernels::delay::{Delay, Source};

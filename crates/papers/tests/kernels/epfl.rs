@@ -1,7 +1,5 @@
 //! The EPFL report's experiments on the simulator: every form against num-bigint, and what each costs.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use num_bigint::BigUint;
 use warpmp::device;
 use warpmp::{Batch, Operation, Options, Session, Shape};

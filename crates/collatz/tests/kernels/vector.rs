@@ -1,9 +1,6 @@
 //! The look-ahead's bit vectors, made on the simulator, against the rules.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, dead, need};
+use crate::common::{Bench, dead, need};
 use warpmp_collatz::kernels::vector::BitVector;
 
 /// The vector of S steps for c of L steps; filtered by that of fewer steps, if there are any.

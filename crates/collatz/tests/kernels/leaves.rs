@@ -1,9 +1,6 @@
 //! The survivors of the rules, made by kernels on the simulator, against the rules themselves and the published counts.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{Bench, dead, need, powers, small_steps};
+use crate::common::{Bench, dead, need, powers, small_steps};
 use warpmp_collatz::kernels::leaves::{Count, Expand, GROUPS, Scatter, grid};
 
 /// Nodes, states and their number after `bits` levels.
