@@ -75,7 +75,7 @@ pub(crate) struct BenchRows {
     /// The first operand has N times as many bits: a dividend, a longer factor
     #[arg(long, value_name = "N", value_parser = bits)]
     pub(crate) first_ratio: Option<usize>,
-    /// Lanes; without this 1 GiB an operand on a GPU, 64 MiB on the CPU; of powers fewer, so that a run takes less than a second or two
+    /// Lanes; without this 1 GiB an operand on a GPU, 64 MiB on the CPU, and of powers as many as take a second or two
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
     pub(crate) count: Vec<usize>,
     /// Algorithms by name; without this the one that is chosen for the width

@@ -153,25 +153,19 @@ fn cases(operation: Operation, args: &BenchRows, kind: EngineKind, engines: usiz
     cases
 }
 
-/// Products of limbs that powers take in a run, at most: less than a second on a large GPU, or on a few cores.
-const POWERS_ON_GPU: f64 = 2e12;
-const POWERS_ON_CPU: f64 = 1e10;
-
-/// Enough lanes to fill the engine: more than any cache holds, or what a simulator does in a moment. Powers keep it busy for long: they have fewer.
+/// Enough lanes to fill the engine: more than any cache holds, or what a simulator does in a moment. Powers have fewer lanes where so many would take
+/// longer than a second or two.
 fn default_lanes(operation: Operation, [first, last]: [usize; 2], kind: EngineKind) -> usize {
     let lane_bytes = 4 * first.div_ceil(32);
+    // The lanes, and the products of limbs of powers that an H200, two cores or the simulator makes in a second or two.
     let (lanes, limb_products) = match kind {
-        EngineKind::Cuda => ((1 << 30) / lane_bytes, POWERS_ON_GPU),
-        EngineKind::Cpu => ((64 << 20) / lane_bytes, POWERS_ON_CPU),
-        EngineKind::Sim => {
-            return ((32 << 10) / lane_bytes.min(1 << 10)).min((256 << 10) / lane_bytes).max(1);
-        }
+        EngineKind::Cuda => ((1 << 30) / lane_bytes, 44_f64.exp2()),
+        EngineKind::Cpu => ((64 << 20) / lane_bytes, 1e10),
+        EngineKind::Sim => (((32 << 10) / lane_bytes.min(1 << 10)).min((256 << 10) / lane_bytes), 1e7),
     };
-    if !operation.is_power() {
-        return lanes;
-    }
-    let a_lane = operation.limb_products(&[Shape::new(1, first), Shape::new(1, last)]);
-    lanes.min((limb_products / a_lane) as usize).max(1)
+    let powers = || limb_products / operation.limb_products(&[first, last].map(|bits| Shape::new(1, bits)));
+    let affordable = if operation.is_power() { powers() as usize } else { lanes };
+    lanes.min(affordable).max(1)
 }
 
 /// What all GPUs can do at the most together.
@@ -386,16 +380,17 @@ mod tests {
         assert_eq!((found.lanes, found.checked, found.runs, found.device.as_str()), (65, 65, 2, "2 × simulator"));
     }
 
-    /// Operands fill the engine; powers stop where a run would take long, and each kind of engine has a lane at least.
+    /// Operands fill the engine, or powers take a second or two. There is a lane at least.
     #[test]
     fn powers_have_fewer_lanes() {
         let lanes = |operation, bits| {
             [EngineKind::Cuda, EngineKind::Cpu, EngineKind::Sim].map(|it| default_lanes(operation, [bits; 2], it))
         };
         assert_eq!(lanes(Operation::Mul, 2048), [1 << 22, 1 << 18, 128]);
-        assert_eq!(lanes(Operation::PowMod, 2048), [119_209, 596, 128]);
         assert_eq!(lanes(Operation::PowMod, 32), [1 << 28, 1 << 24, 8192]);
-        assert_eq!(lanes(Operation::PowMod, 1 << 20)[1], 1);
+        assert_eq!(lanes(Operation::PowMod, 2048), [1 << 20, 596, 1]);
+        assert_eq!(lanes(Operation::PowMod, 16384), [2048, 1, 1]);
+        assert_eq!(lanes(Operation::PowMod, 1 << 20), [1; 3]);
     }
 
     /// A longer first operand: with every operation that takes one, and with the products that it needs.

@@ -8,19 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{Dir, Run, catches_interrupts, finish, signal, wait_until};
+use crate::common::{Dir, catches_interrupts, finish, object, run, signal, wait_until};
 use serde_json::Value;
-
-fn run(dir: &Dir, args: &str) -> Run {
-    dir.run(&args.split_whitespace().collect::<Vec<_>>())
-}
 
 fn start(dir: &Dir, args: &str) -> Child {
     dir.command(&args.split_whitespace().collect::<Vec<_>>()).spawn().unwrap()
-}
-
-fn object(run: &Run) -> Value {
-    serde_json::from_str(run.ok()).unwrap()
 }
 
 /// Files whose names begin so.

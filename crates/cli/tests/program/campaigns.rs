@@ -2,16 +2,8 @@
 
 use std::{collections::BTreeMap, fs, time::SystemTime};
 
-use crate::common::{Dir, Run};
+use crate::common::{Dir, object, run};
 use serde_json::Value;
-
-fn run(dir: &Dir, args: &str) -> Run {
-    dir.run(&args.split_whitespace().collect::<Vec<_>>())
-}
-
-fn object(run: &Run) -> Value {
-    serde_json::from_str(run.ok()).unwrap()
-}
 
 /// The certificates and the times at which they were written.
 fn certificates(dir: &Dir) -> BTreeMap<String, SystemTime> {

@@ -2,18 +2,12 @@
 
 use std::fs;
 
-use crate::common::{self, Dir, catches_interrupts, finish, interrupt, signal, wait_until};
+use crate::common::{self, Dir, catches_interrupts, collatz, finish, interrupt, signal, wait_until};
 
 const VERIFY: &[&str] = &["collatz", "verify", "--device", "cpu", "--out", "camp"];
 
 fn verify(dir: &Dir, args: &str) -> common::Run {
     let mut all = VERIFY.to_vec();
-    all.extend(args.split_whitespace());
-    dir.run(&all)
-}
-
-fn collatz(dir: &Dir, args: &str) -> common::Run {
-    let mut all = vec!["collatz"];
     all.extend(args.split_whitespace());
     dir.run(&all)
 }

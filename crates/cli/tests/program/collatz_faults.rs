@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::common::{Dir, Run, finish};
+use crate::common::{Dir, Run, collatz, finish};
 use warpmp_collatz::certificate::{Highest, load, store};
 
 /// Runs the program where no file may become longer than some blocks of 512 or 1024 bytes: what a full disk is to it.
@@ -14,12 +14,6 @@ fn limited(dir: &Dir, blocks: u32, args: &str) -> Run {
     command.args(["-c", "ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]);
     command.arg(env!("CARGO_BIN_EXE_warpmp")).args(["collatz"]).args(args.split_whitespace());
     finish(command.spawn().unwrap())
-}
-
-fn collatz(dir: &Dir, args: &str) -> Run {
-    let mut all = vec!["collatz"];
-    all.extend(args.split_whitespace());
-    dir.run(&all)
 }
 
 const VERIFY: &str = "verify --device cpu --from 2^50 --count 2^18 --window 2^17 --out camp";

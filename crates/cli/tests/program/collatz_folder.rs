@@ -3,14 +3,8 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::common::{Dir, Run};
+use crate::common::{Dir, Run, collatz};
 use warpmp_collatz::certificate::{load, store};
-
-fn collatz(dir: &Dir, args: &str) -> Run {
-    let mut all = vec!["collatz"];
-    all.extend(args.split_whitespace());
-    dir.run(&all)
-}
 
 /// Without a size of windows: 2^38, or what the directory has.
 const ASKED: &str = "verify --device cpu --from 2^50+7 --count 2^18 --out camp";

@@ -10,6 +10,7 @@ use std::{
 };
 
 use num_bigint::BigUint;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// How a run ended.
@@ -120,6 +121,27 @@ impl Dir {
         all.extend(args.split_whitespace());
         self.run(&all)
     }
+}
+
+/// Runs the program with these words, split at spaces.
+pub(crate) fn run(dir: &Dir, words: &str) -> Run {
+    dir.run(&words.split_whitespace().collect::<Vec<_>>())
+}
+
+/// The same on the CPU.
+pub(crate) fn on_cpu(dir: &Dir, words: &str) -> Run {
+    run(dir, &format!("{words} --device cpu"))
+}
+
+/// `collatz` with these words.
+pub(crate) fn collatz(dir: &Dir, words: &str) -> Run {
+    run(dir, &format!("collatz {words}"))
+}
+
+/// What a run that succeeded says with `--json`.
+#[track_caller]
+pub(crate) fn object(run: &Run) -> Value {
+    serde_json::from_str(run.ok()).unwrap()
 }
 
 pub(crate) fn finish(child: Child) -> Run {

@@ -1,6 +1,6 @@
 //! `--expect` reads what `-o` writes, of every command in every format; and what it says where they differ.
 
-use crate::common::{Dir, Run, lines, mixed};
+use crate::common::{Dir, Run, lines, mixed, on_cpu};
 use num_bigint::BigUint;
 use warpmp::{
     Operation,
@@ -108,10 +108,6 @@ fn division() -> Dir {
     let dir = Dir::new();
     dir.write("a", "7\n100\n8\n").write("b", "3\n0\n5\n");
     dir
-}
-
-fn on_cpu(dir: &Dir, words: &str) -> Run {
-    dir.run(&words.split_whitespace().chain(["--device", "cpu"]).collect::<Vec<_>>())
 }
 
 #[test]

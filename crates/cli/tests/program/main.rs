@@ -1,15 +1,20 @@
-//! The program as people and scripts meet it: each test runs it in a directory of its own. One test program, so that the long tests of one command run
-//! beside those of another.
+//! The program as people and scripts meet it. Each test runs it in a directory of its own. All are one test program: it is linked once, and long tests of one
+//! command run beside those of another.
 //!
 //! ```text
-//! common.rs             a directory to work in, and the program run in it
-//! mul.rs, operations.rs, whole.rs, large.rs  products and the other operations; numbers of a whole file; long numbers
-//! expect.rs, bad_input.rs, outputs.rs        results that are compared, input that is refused, outputs of every kind
-//! commands.rs, tune.rs, reproduce.rs         `gen`, `bench`, `explain`, `devices`, `selftest`; tables of times
-//! is_prime.rs, factor.rs, as_ecm.rs, batch_gcd.rs, ecdlp.rs  number theory
-//! collatz*.rs, campaign*.rs, ec*_campaign.rs, stored_campaigns.rs, schedulers.rs  long work: killed, resumed, shared, damaged
-//! streams.rs, terminal.rs, limits.rs         signals, pipes, a terminal, and a system that is short of threads or memory
-//! corpora.rs            the bodies of the fuzz targets
+//! common.rs                       a directory to work in, and the program run in it
+//! mul.rs, operations.rs           products; the other operations
+//! whole.rs, large.rs              operations on all numbers of a file; long numbers
+//! expect.rs, bad_input.rs         results that are compared; input that is refused
+//! outputs.rs, streams.rs          outputs of every kind; signals and pipes
+//! terminal.rs, limits.rs          a terminal; a system that is short of threads or memory
+//! commands.rs, tune.rs            `gen`, `bench`, `explain`, `devices`, `selftest`; `tune`
+//! reproduce.rs                    tables of the papers' times and counts
+//! is_prime.rs, factor.rs          number theory, also as_ecm.rs, batch_gcd.rs, ecdlp.rs
+//! collatz*.rs                     verification: runs, faults of the disk, directories, kills
+//! campaign*.rs, *_campaign*.rs    long work that is stopped, resumed, shared or damaged
+//! schedulers.rs                   the examples for Slurm and HyperQueue
+//! corpora.rs                      the bodies of the fuzz targets
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]

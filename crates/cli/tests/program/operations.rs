@@ -1,6 +1,6 @@
 //! Commands of one to three operands and of several results; lanes at fault; widths.
 
-use crate::common::{self, Dir, lines, mixed, npy_of, parse, read_npy};
+use crate::common::{Dir, lines, mixed, npy_of, on_cpu, parse, read_npy};
 use num_bigint::BigUint;
 
 /// Four lanes: `a`, `b`, `m`, of which some are at fault together.
@@ -8,11 +8,6 @@ fn small() -> Dir {
     let dir = Dir::new();
     dir.write("a", "7\n100\n0x1ffffffff\n0\n").write("b", "3\n0\n5\n9\n").write("m", "13\n14\n15\n16\n");
     dir
-}
-
-fn on_cpu(dir: &Dir, words: &str) -> common::Run {
-    let words: Vec<&str> = words.split_whitespace().chain(["--device", "cpu"]).collect();
-    dir.run(&words)
 }
 
 #[test]

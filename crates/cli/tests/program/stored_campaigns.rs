@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, path::Path};
 
-use crate::common::{self, Dir};
+use crate::common::{Dir, collatz, run};
 
 /// Each campaign with the command that wrote it.
 const CAMPAIGNS: [(&str, &str); 4] = [
@@ -17,14 +17,6 @@ const CAMPAIGNS: [(&str, &str); 4] = [
 /// session names the host.
 const SEARCHES: [(&str, &str); 3] =
     [("ecdlp-solved", "99874876989\n"), ("ecdlp-begun", "56626405374898\n"), ("ecdlp-hosts", "8382032826\n")];
-
-fn run(dir: &Dir, args: &str) -> common::Run {
-    dir.run(&args.split_whitespace().collect::<Vec<_>>())
-}
-
-fn collatz(dir: &Dir, args: &str) -> common::Run {
-    run(dir, &format!("collatz {args}"))
-}
 
 /// Copies a stored campaign; gives the names of its files.
 fn copied(dir: &Dir, name: &str) -> Vec<OsString> {

@@ -1,12 +1,7 @@
 //! `sum`, `product`, `gcd-all`, `lcm-all`, `pow`, `div` and `next-prime`.
 
-use crate::common::{self, Dir, lines, mixed, read_npy};
+use crate::common::{Dir, lines, mixed, on_cpu, read_npy};
 use num_bigint::BigUint;
-
-fn on_cpu(dir: &Dir, words: &str) -> common::Run {
-    let words: Vec<&str> = words.split_whitespace().chain(["--device", "cpu"]).collect();
-    dir.run(&words)
-}
 
 #[test]
 fn one_number_from_all() {

@@ -14,7 +14,8 @@ use warpmp::kernels::modular::sqrt::Sqrt;
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run, run_plain};
-use warpmp_testkit::kernels::residues::over_r;
+
+use crate::montgomery::check_function;
 
 /// A number a block of `group` threads.
 const fn block(group: u32, length: u32) -> Layout {
@@ -40,26 +41,7 @@ fn montgomery_functions() {
         let wide: Vec<BigUint> = moduli.iter().map(|m| m * &r - 1_u32).collect();
         let own = OperandShape::each(32 * l);
         for function in Function::ALL {
-            let operands = match function {
-                Function::Mul => vec![(own, &a[..]), (own, &c), (own, &moduli)],
-                Function::Redc => vec![(OperandShape::each(64 * l), &wide[..]), (own, &moduli)],
-                _ => vec![(own, &a[..]), (own, &moduli)],
-            };
-            let shapes = operands.iter().map(|operand| operand.0).collect();
-            let spec = MontgomeryProduct { function, operands: shapes, layout, chain: 1 };
-            let outcome = run(&spec, &operands, &[l], lanes);
-            for lane in 0..lanes {
-                let (a, c, m) = (&a[lane], &c[lane], &moduli[lane]);
-                let expected = match function {
-                    Function::Mul => over_r(&(a * c), m, l),
-                    Function::Sqr => over_r(&(a * a), m, l),
-                    Function::Redc => over_r(&wide[lane], m, l),
-                    Function::To => a * &r % m,
-                    Function::From => over_r(a, m, l),
-                };
-                assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {m:x}", spec.name());
-                assert_eq!(outcome.statuses[lane], 0, "{} lane {lane}", spec.name());
-            }
+            check_function(function, layout, [&a, &c, &wide], (own, &moduli));
         }
     }
 }

@@ -14,6 +14,38 @@ use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run};
 use warpmp_testkit::kernels::residues::over_r;
 
+/// A function of `a`, of `a` and `c`, or of `products`, compared lane by lane. The modulus is of each lane or common to all.
+pub(crate) fn check_function(
+    function: Function,
+    layout: Layout,
+    [a, c, products]: [&[BigUint]; 3],
+    modulus: (OperandShape, &[BigUint]),
+) {
+    let l = modulus.0.limbs();
+    let own = OperandShape::each(32 * l);
+    let mut operands = match function {
+        Function::Mul => vec![(own, a), (own, c)],
+        Function::Redc => vec![(OperandShape::each(64 * l), products)],
+        Function::Sqr | Function::To | Function::From => vec![(own, a)],
+    };
+    operands.push(modulus);
+    let shapes = operands.iter().map(|operand| operand.0).collect();
+    let spec = MontgomeryProduct { function, operands: shapes, layout, chain: 1 };
+    let outcome = run(&spec, &operands, &[l], a.len());
+    for (lane, m) in modulus.1.iter().cycle().take(a.len()).enumerate() {
+        let (a, c) = (&a[lane], &c[lane]);
+        let expected = match function {
+            Function::Mul => over_r(&(a * c), m, l),
+            Function::Sqr => over_r(&(a * a), m, l),
+            Function::Redc => over_r(&products[lane], m, l),
+            Function::To => (a << (32 * l)) % m,
+            Function::From => over_r(a, m, l),
+        };
+        assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {m:x}", spec.name());
+        assert_eq!(outcome.statuses[lane], 0, "{} lane {lane}", spec.name());
+    }
+}
+
 /// Every function at these bits, with moduli a lane and with a common one.
 fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {
     let l = limbs(bits);
@@ -33,29 +65,7 @@ fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {
         let own = if common { OperandShape::common(32 * l) } else { OperandShape::each(32 * l) };
         let modulus = if common { &moduli[..1] } else { &moduli };
         for &function in functions {
-            let mut operands = vec![(OperandShape::each(32 * l), &a[..])];
-            if function == Function::Redc {
-                operands = vec![(OperandShape::each(64 * l), &product[..])];
-            }
-            if function == Function::Mul {
-                operands.push((OperandShape::each(32 * l), &c));
-            }
-            operands.push((own, modulus));
-            let shapes = operands.iter().map(|operand| operand.0).collect();
-            let spec = MontgomeryProduct { function, operands: shapes, layout, chain: 1 };
-            let outcome = run(&spec, &operands, &[l], lanes);
-            for lane in 0..lanes {
-                let (a, c, m) = (&a[lane], &c[lane], &moduli[lane]);
-                let expected = match function {
-                    Function::Mul => over_r(&(a * c), m, l),
-                    Function::Sqr => over_r(&(a * a), m, l),
-                    Function::Redc => over_r(&product[lane], m, l),
-                    Function::To => a * &r % m,
-                    Function::From => over_r(a, m, l),
-                };
-                assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {m:x}", spec.name());
-                assert_eq!(outcome.statuses[lane], 0, "{} lane {lane}", spec.name());
-            }
+            check_function(function, layout, [&a, &c, &product], (own, modulus));
         }
     }
 }
