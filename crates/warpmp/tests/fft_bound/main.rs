@@ -26,7 +26,7 @@ use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
 
 /// The divisions that products have: bits of the factors, levels.
-const DIVISIONS: [(u32, Option<u32>); 11] = [
+const DIVISIONS: [(u32, Option<u32>); 19] = [
     (8192, None),
     (16384, None),
     (16384, Some(1)),
@@ -38,6 +38,15 @@ const DIVISIONS: [(u32, Option<u32>); 11] = [
     (131_072, Some(1)),
     (163_840, Some(1)),
     (196_608, Some(1)),
+    // Digits of 17 and 18 bits.
+    (9216, None),
+    (18432, None),
+    (18432, Some(1)),
+    (27648, None),
+    (36768, None),
+    (36768, Some(1)),
+    (52224, None),
+    (69632, Some(1)),
 ];
 
 fn product(bits: u32, levels: Option<u32>) -> Fft {
@@ -189,7 +198,8 @@ fn every_pass_is_within_its_bound() {
             assert!(tight, "{}: {error} u in {pass:?}", fft.name());
         }
         let composed = composed(fft, &errors);
-        assert!(composed <= fft.bound(16) && fft.bound(16) < 0.5, "{}: {composed}", fft.name());
+        let bound = fft.bound(fft.digit_bits());
+        assert!(composed <= bound && bound < 0.5, "{}: {composed}", fft.name());
     });
 }
 
@@ -226,6 +236,7 @@ fn norms_of_digits() {
     is(&product(65536, None), 4096.0 * 65535.0 * 65535.0);
     is(&complex_products()[3], 4096.0 * 65535.0 * 65535.0);
     is(&product(131_072, Some(1)), 8191.0 * 32768.0 * 32768.0 + 65536.0 * 65536.0);
+    is(&product(18432, None), 1023.0 * 131_072.0 * 131_072.0 + 262_144.0 * 262_144.0);
 }
 
 #[test]
@@ -233,6 +244,8 @@ fn wider_digits_are_refused() {
     assert!(product(65536, None).bound(17) >= 0.5);
     assert!(product(32768, None).bound(18) >= 0.5);
     assert!(product(131_072, Some(1)).bound(17) >= 0.5);
+    assert!(product(18432, None).bound(19) >= 0.5);
+    assert!(product(52224, None).bound(18) >= 0.5);
 }
 
 #[test]

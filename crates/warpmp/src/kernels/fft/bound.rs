@@ -24,7 +24,6 @@
 //! source: the composition and the two norms are ours; products of complex numbers: Jeannerod, Kornerup, Louvet and
 //! Muller, "Error bounds on complex floating-point multiplication with an FMA", 2017.
 
-use super::DIGIT_BITS;
 use crate::kernels::transform::layout::{Coefficients, Layout, RADIX};
 
 /// Half the distance from 1 to the next double.
@@ -113,7 +112,7 @@ impl Layout {
 
     /// Is every product exact?
     pub(super) fn is_exact(self) -> bool {
-        self.bound(DIGIT_BITS) < LIMIT
+        self.bound(self.digit_bits) < LIMIT
     }
 }
 

@@ -4,8 +4,8 @@ use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64, VF64};
 use warpmp_kernel::fragment::assign;
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
-use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, Root, load_root};
+use super::words::{DigitWords, End};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::angle::{QUARTER, cosine_and_sine, tree_roots};
 use crate::kernels::transform::codelet;
@@ -29,9 +29,18 @@ pub(super) struct Start<'s> {
     pub(super) regions: &'s [R32],
     /// The table of the part.
     pub(super) node: R64,
-    /// Takes the thread's digit from a word, or with the digit below from two words: see
-    /// [`digit_selector`](Layout::digit_selector).
-    pub(super) selector: R32,
+    /// How a thread takes its digits from words.
+    pub(super) taking: Taking,
+}
+
+/// How a thread takes its digits from words.
+#[derive(Clone, Copy)]
+pub(super) enum Taking {
+    /// Half of a word. The selector by which [`prmt`](Emit::prmt) takes it: threads with even numbers take the low digit. Balanced digits: from two
+    /// words, with the digit below.
+    Halves(R32),
+    /// Bits of two neighbouring words: digits of other widths end somewhere in a word.
+    Bits,
 }
 
 /// The words of a factor that have the digits of a thread.
@@ -60,44 +69,49 @@ impl Words {
 }
 
 impl Layout {
-    /// The selector by which [`prmt`](Emit::prmt) takes a thread's digit from a word: threads with even numbers take the low digit.
-    /// Balanced digits: from two words, with the digit below.
-    pub(super) fn digit_selector(self, b: &mut Builder, thread: R32) -> R32 {
+    /// How a thread takes its digits from words.
+    pub(super) fn taking(self, b: &mut Builder, thread: R32) -> Taking {
+        if self.has_wide_digits() {
+            return Taking::Bits;
+        }
         let parity = b.and(thread, 1);
         // Bytes 0 to 3 are of the first word, bytes 4 to 7 of the second one, which has the upper half of 2²⁰ if digits are not
         // balanced.
-        if self.is_balanced() { b.mad_lo(parity, 0x2222, 0x5432) } else { b.mad_lo(parity, 0x0022, 0x5410) }
+        let [times, even] = if self.is_balanced() { [0x2222, 0x5432] } else { [0x0022, 0x5410] };
+        Taking::Halves(b.mad_lo(parity, times, even))
     }
 
     /// The first pass of some factors. `factors`: their addresses and their limbs.
     pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, factors: &[(R64, u32)], start: &Start<'_>) {
-        if self.coefficients != Coefficients::Real && !self.has_real_upper_part() {
+        if let (Coefficients::Complex { .. }, false, Taking::Halves(selector)) =
+            (self.coefficients, self.has_real_upper_part(), start.taking)
+        {
             for (&factor, &region) in factors.iter().zip(start.regions) {
-                self.first_pass_of_complex(b, place, factor, (region, start.selector));
+                self.first_pass_of_complex(b, place, factor, (region, selector));
             }
             return;
         }
         if let (&[first, second], true) = (factors, self.parts_at_once() > 1) {
             return self.first_passes_in_turn(b, place, [first, second], start);
         }
-        let words: Vec<Words> = factors.iter().map(|&factor| self.read(b, place, factor, start.selector)).collect();
+        let words: Vec<Words> = factors.iter().map(|&factor| self.read(b, place, factor, start.taking)).collect();
         self.first_pass(b, place, &words, start);
     }
 
     /// The first passes of both factors in a loop: `ptxas` would mix two and run out of registers.
     fn first_passes_in_turn(self, b: &mut Builder, place: &Place, factors: [(R64, u32); 2], start: &Start<'_>) {
-        let &Start { regions, node, selector } = start;
+        let &Start { regions, node, taking } = start;
         let [(first_row, first), (second_row, second)] = factors;
         let (row, region) = (b.copy64(first_row), b.copy(regions[0]));
         b.do_while(|b| {
             let words = if first == second {
-                self.read(b, place, (row, first), selector)
+                self.read(b, place, (row, first), taking)
             } else {
                 let real: Vec<Vec<R32>> = (0..self.parts).map(|_| (0..RADIX).map(|_| b.register()).collect()).collect();
                 let imaginary: Vec<R32> =
                     (0..self.imaginary(first).max(self.imaginary(second))).map(|_| b.copy(0)).collect();
                 let read = |b: &mut Builder, limbs| {
-                    let read = self.read(b, place, (row, limbs), selector);
+                    let read = self.read(b, place, (row, limbs), taking);
                     assign(b, &real.concat(), &read.real.concat());
                     for (i, &word) in imaginary.iter().enumerate() {
                         match read.imaginary.get(i) {
@@ -110,7 +124,7 @@ impl Layout {
                 b.if_else(is_second, |b| read(b, second), |b| read(b, first));
                 Words { real, imaginary, limbs: first }
             };
-            self.first_pass(b, place, &[words], &Start { regions: &[region], node, selector });
+            self.first_pass(b, place, &[words], &Start { regions: &[region], node, taking });
             let again = b.compare(Cmp::Ne, region, regions[1]);
             b.set(region, regions[1]);
             b.set64(row, second_row);
@@ -126,7 +140,7 @@ impl Layout {
         (row, limbs): (R64, u32),
         (region, selector): (R32, R32),
     ) {
-        let read = |b: &mut Builder, row, limbs| self.read(b, place, (row, limbs), selector).real.swap_remove(0);
+        let read = |b: &mut Builder, row, limbs| self.read_halves(b, place, (row, limbs), selector).real.swap_remove(0);
         let half = self.digits() / 2;
         let real = read(b, row, limbs);
         let roots: Vec<Root> = tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
@@ -153,9 +167,31 @@ impl Layout {
         }
     }
 
-    /// The words of a factor that have the digits of the thread. Words above the factor are zero. For balanced digits a word has the digit and the
-    /// digit below.
-    fn read(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Words {
+    /// The words of a factor that have the digits of the thread. Words above the factor are zero, or its sign. For balanced digits a word has the digit and
+    /// the digit below.
+    fn read(self, b: &mut Builder, place: &Place, factor: (R64, u32), taking: Taking) -> Words {
+        match taking {
+            Taking::Halves(selector) => self.read_halves(b, place, factor, selector),
+            Taking::Bits => self.read_bits(b, place, factor),
+        }
+    }
+
+    /// The same for digits of other widths than half a word.
+    fn read_bits(self, b: &mut Builder, place: &Place, factor: (R64, u32)) -> Words {
+        b.section("digits");
+        let span = (End::of(b, place.thread, self.digit_bits), self.threads());
+        let words = if self.is_signed {
+            DigitWords::of_complement(b, self.digit_bits, factor, span)
+        } else {
+            DigitWords::new(b, self.digit_bits, factor, span)
+        };
+        let read = |b: &mut Builder, part: u32, i: u32| words.word(b, part * self.points + i * self.threads());
+        let real = (0..self.parts).map(|part| (0..RADIX).map(|i| read(b, part, i)).collect()).collect();
+        Words { real, imaginary: Vec::new(), limbs: factor.1 }
+    }
+
+    /// The same for digits of half a word.
+    fn read_halves(self, b: &mut Builder, place: &Place, (row, limbs): (R64, u32), selector: R32) -> Words {
         b.section("digits");
         let pair = b.shr(place.thread, 1);
         let from = b.mad_wide(pair, 4, row);
@@ -209,11 +245,10 @@ impl Layout {
     }
 
     /// The digits of a thread.
-    fn digits_of(self, b: &mut Builder, place: &Place, words: &Words, selector: R32) -> Digits {
-        if self.is_balanced() {
-            self.balanced_digits(b, place, words)
-        } else {
-            self.unsigned_digits(b, place, words, selector)
+    fn digits_of(self, b: &mut Builder, place: &Place, words: &Words, taking: Taking) -> Digits {
+        match taking {
+            Taking::Halves(selector) if !self.is_balanced() => self.unsigned_digits(b, place, words, selector),
+            Taking::Halves(_) | Taking::Bits => self.balanced_digits(b, place, words),
         }
     }
 
@@ -230,22 +265,23 @@ impl Layout {
     /// Balanced digits of a thread.
     fn balanced_digits(self, b: &mut Builder, place: &Place, words: &Words) -> Digits {
         // The last digit of all stays unsigned, unless it has a sign. Above an imaginary digit there is another one.
-        let is_last = 2 * words.limbs == self.digits() && words.imaginary.is_empty() && !self.is_signed;
+        let fills = 32 * words.limbs == self.digits() * self.digit_bits;
+        let is_last = fills && words.imaginary.is_empty() && !self.is_signed;
         let at_top = is_last.then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
         let last = RADIX * self.parts - 1;
         words.digits(|word, number| {
             let unsigned = at_top.filter(|_| number == last);
-            OffsetDigit::balanced(b, word, unsigned, DIGIT_BITS)
+            OffsetDigit::balanced(b, word, unsigned, self.digit_bits)
         })
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
     fn first_pass(self, b: &mut Builder, place: &Place, words: &[Words], start: &Start<'_>) {
-        let &Start { regions, node, selector } = start;
+        let &Start { regions, node, taking } = start;
         let mut roots: Option<Vec<Root>> = None;
         for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
-            let Digits { real: digits, imaginary } = self.digits_of(b, place, words, selector);
+            let Digits { real: digits, imaginary } = self.digits_of(b, place, words, taking);
             let imaginary: Vec<F64> = imaginary.into_iter().map(|it| it.digit(b)).collect();
             let x = if self.parts == 1 {
                 b.section("forward 1");

@@ -6,10 +6,10 @@
 //!              last one stays unsigned. So the bound holds for 12288 digits, and no chain of carries is needed
 //! ```
 
-use super::{BLOCK_LIMBS, DIGIT_BITS};
+use super::BLOCK_LIMBS;
 use crate::kernels::OperationShape;
 use crate::kernels::transform::angle::{Angle, QUARTER};
-use crate::kernels::transform::layout::{Coefficients, Layout, Numbers, most_imaginary};
+use crate::kernels::transform::layout::{Coefficients, DIGIT_BITS, Layout, Numbers, most_imaginary};
 use crate::kernels::transform::limbs;
 use crate::operation::Operation;
 
@@ -28,6 +28,9 @@ const DIVISIONS: [[u32; 2]; 12] = [
     [5, 2048],
     [6, 2048],
 ];
+
+/// Bits of a digit. Of two divisions into equally many digits the one with fewer bits is taken.
+const WIDTHS: [u32; 3] = [DIGIT_BITS, 17, 18];
 
 /// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
 const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
@@ -57,24 +60,29 @@ impl Layout {
     pub(super) fn of_doubles(shape: OperationShape, levels: Option<u32>) -> Self {
         let square = shape.operands().len() == 1;
         let limbs = limbs(shape);
-        let digits = limbs[0].max(limbs[1]) * 32 / DIGIT_BITS;
-        let of = |[parts, points]: [u32; 2]| Self {
+        let bits = 32 * limbs[0].max(limbs[1]);
+        let of = |([parts, points], digit_bits): ([u32; 2], u32)| Self {
             limbs,
             square,
             is_signed: shape.operation == Operation::SignedMul,
             points,
             parts,
             angle: QUARTER,
+            digit_bits,
             numbers: Numbers::Doubles,
             coefficients: Coefficients::Real,
         };
         let shortest = |parts: Option<u32>| {
-            let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
-            DIVISIONS.map(of).into_iter().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
+            let possible = |it: &Self| {
+                it.digits() * it.digit_bits >= bits
+                    && parts.is_none_or(|parts| parts == it.parts)
+                    && (it.digit_bits == DIGIT_BITS || !it.is_long() && it.has_room())
+            };
+            let all = WIDTHS.into_iter().flat_map(|width| DIVISIONS.map(|division| of((division, width))));
+            all.filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
         };
-        let asked =
-            levels.filter(|_| digits * DIGIT_BITS <= 32 * BLOCK_LIMBS).and_then(|levels| shortest(Some(1 << levels)));
-        asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
+        let asked = levels.filter(|_| bits <= 32 * BLOCK_LIMBS).and_then(|levels| shortest(Some(1 << levels)));
+        asked.or_else(|| shortest(None)).unwrap_or_else(|| of(([2, 2048], DIGIT_BITS)))
     }
 
     /// The division of a product modulo `Bⁿ + 1` for so many limbs `n`, also in the row of a whole product, or of a product of at most `n` limbs, if there is
@@ -83,7 +91,8 @@ impl Layout {
         let [a, b, c] = limbs(shape);
         let real = Self::of_doubles(shape, None);
         let coefficients = Coefficients::Complex { has_top: c > n };
-        let layout = Self { limbs: [a, b, c.min(n)], parts: 1, points: n, coefficients, ..real };
+        let layout =
+            Self { limbs: [a, b, c.min(n)], parts: 1, points: n, digit_bits: DIGIT_BITS, coefficients, ..real };
         let has_row = c == a + b || c == n + 1 && c < a + b;
         let fits = COMPLEX_POINTS.contains(&n) && a.max(b) <= n && has_row && !layout.square;
         (fits && layout.is_exact()).then_some(layout)
@@ -94,7 +103,8 @@ impl Layout {
         let [parts, points] = WRAPPED_DIVISIONS.into_iter().find(|[parts, points]| parts * points == n)?;
         let [a, b, c] = limbs(shape);
         let coefficients = Coefficients::Complex { has_top: c > n };
-        let layout = Self { limbs: [a, b, c.min(n)], parts, points, coefficients, ..Self::of_doubles(shape, None) };
+        let real = Self::of_doubles(shape, None);
+        let layout = Self { limbs: [a, b, c.min(n)], parts, points, digit_bits: DIGIT_BITS, coefficients, ..real };
         (layout.has_real_upper_part() && layout.is_exact()).then_some(layout)
     }
 

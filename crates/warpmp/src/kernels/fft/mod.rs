@@ -27,6 +27,7 @@ mod doubles;
 pub mod large;
 mod result;
 mod shares;
+mod words;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
@@ -49,9 +50,6 @@ pub struct Fft {
     shape: OperationShape,
     layout: Layout,
 }
-
-/// Bits of a digit.
-const DIGIT_BITS: u32 = 16;
 
 /// The limbs of the longest operand that it takes.
 pub(super) const MOST_LIMBS: u32 = 1 << 19;
@@ -144,6 +142,11 @@ impl Fft {
         self.layout.digits()
     }
 
+    /// Bits of a digit.
+    pub const fn digit_bits(&self) -> u32 {
+        self.layout.digit_bits
+    }
+
     /// Are the digits balanced? Then coefficients of products of numbers have signs.
     pub(super) const fn is_balanced(&self) -> bool {
         self.layout.is_balanced()
@@ -157,10 +160,10 @@ impl Fft {
 
     /// The product of the norms of the factors, at most.
     pub fn norms(&self) -> f64 {
-        self.layout.norms(DIGIT_BITS)
+        self.layout.norms(self.digit_bits())
     }
 
-    /// The bound on the errors of coefficients if digits have this many bits. The kernel's digits have 16.
+    /// The bound on the errors of coefficients if digits have this many bits, instead of those that the kernel's digits have.
     pub fn bound(&self, digit_bits: u32) -> f64 {
         self.layout.bound(digit_bits)
     }
@@ -214,12 +217,12 @@ impl Fft {
         let entry = |(angle, divisor)| divided_cosine_and_sine(angle, divisor).map(f64::to_bits);
         let table = b.table(self.roots().into_iter().flat_map(entry).collect());
         let place = Place { thread, lane: b.special(Special::Lane), shared, table };
-        let selector = self.layout.digit_selector(b, thread);
+        let taking = self.layout.taking(b, thread);
         let factors: Vec<(R64, u32)> =
             (0..self.layout.factors() as usize).map(|i| (row(b, self.shape, ports, i), self.layout.limbs[i])).collect();
         let first = b.add(shared, self.layout.first_factor());
         self.layout.transform(b, Doubles, &place, first, |b, place, numbers, regions, node| {
-            self.layout.start_doubles(b, place, &factors[numbers], &Start { regions, node, selector });
+            self.layout.start_doubles(b, place, &factors[numbers], &Start { regions, node, taking });
         });
         let addend = |b: &mut Builder| {
             let limbs = self.shape.operands().get(2)?.limbs();
@@ -242,11 +245,12 @@ impl Spec for Fft {
             [_, _, _] => format!("{}_fft_{lc}", self.shape.name()),
             _ => format!("{}_fft_{}", self.shape.operation.name(), self.shape.product_name()),
         };
-        let modulo = match coefficients {
+        let kind = match coefficients {
+            Coefficients::Real if self.layout.has_wide_digits() => &format!("_{}", self.digit_bits()),
             Coefficients::Real => "",
             Coefficients::Complex { .. } => "_complex",
         };
-        format!("{operands}_{parts}x{points}{modulo}")
+        format!("{operands}_{parts}x{points}{kind}")
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
@@ -261,8 +265,9 @@ impl Spec for Fft {
             (
                 "digits",
                 format!(
-                    "{digits} {}of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points",
+                    "{digits} {}of {} bits a factor, as {parts} × {points} complex points",
                     if self.layout.is_balanced() { "balanced ones " } else { "" },
+                    self.digit_bits(),
                 ),
             ),
             ("passes", format!("{passes} (the number is the radix)")),
@@ -270,7 +275,7 @@ impl Spec for Fft {
                 "bound",
                 format!(
                     "{:.3}: no coefficient has a greater error; below 0.5 the product is exact",
-                    self.bound(DIGIT_BITS)
+                    self.bound(self.digit_bits())
                 ),
             ),
         ]

@@ -15,12 +15,11 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
-use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, load_root};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::carry::{Addend, Halves};
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{JOINED, Layout, Points};
+use crate::kernels::transform::layout::{DIGIT_BITS, JOINED, Layout, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
@@ -33,6 +32,12 @@ pub(super) struct ColumnRoots {
     pub(super) joining: (R64, u32),
     /// Those that twist the column.
     pub(super) twist: (R64, u32),
+}
+
+/// The second coefficient of a pair times `2ᵇ` for digits of `b` bits, from the words of its double: what stands above the coefficient leaves the words.
+pub(super) fn shifted(b: &mut Builder, (low, high): Halves, bits: u32) -> [R32; 2] {
+    let up = b.shl(low, bits);
+    [up, if bits == DIGIT_BITS { b.prmt(low, high, 0x5432) } else { b.funnel_left(low, high, bits) }]
 }
 
 impl Layout {
@@ -52,8 +57,8 @@ impl Layout {
             let mut halves: Vec<Vec<Halves>> = (0..self.columns()).map(column).collect();
             if let Some(addend) = addend(b) {
                 for (halves, column) in halves.iter_mut().zip(0..) {
-                    let firsts = (0..self.rows()).map(|row| self.row_words() * row + self.finishers() * column);
-                    addend.add(b, halves, firsts, (place.thread, self.finishers()));
+                    let firsts = (0..self.rows()).map(|row| self.row_numbers() * row + self.finishers() * column);
+                    addend.add(b, halves, self.number_bits(), firsts, (place.thread, self.finishers()));
                 }
             }
             self.finish(b, place, &halves, row);
@@ -74,7 +79,7 @@ impl Layout {
         let odd = self.column(b, place, points, column + 1);
         let pair = |(row, (even, odd)): (usize, (Halves, Halves))| {
             let high = b.prmt(highs[row / 2], 0, if row.is_multiple_of(2) { 0x4410 } else { 0x4432 });
-            let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
+            let shifted = shifted(b, odd, self.digit_bits);
             let sum = [b.register(), b.register()];
             let mut chain = b.chain();
             chain.add_into(sum[0], even.0, shifted[0]);
@@ -99,7 +104,7 @@ impl Layout {
 
     /// Added to a coefficient: it rounds, and makes a coefficient with a sign positive.
     pub(super) fn rounding(self) -> f64 {
-        ROUNDING + f64::from(self.entering()) * f64::from(u16::MAX)
+        ROUNDING + f64::from(self.entering()) * f64::from((1_u32 << self.digit_bits) - 1)
     }
 
     /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256, plus `rounding`,

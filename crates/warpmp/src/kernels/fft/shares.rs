@@ -13,12 +13,11 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
-use super::DIGIT_BITS;
 use super::doubles::Doubles;
-use super::result::ColumnRoots;
+use super::result::{ColumnRoots, shifted};
 use crate::kernels::transform::Place;
-use crate::kernels::transform::carry::{Addend, Column, Halves, carry_out, into_segments, through_segments};
-use crate::kernels::transform::layout::{JOINED, Layout, POINT_BYTES, Points};
+use crate::kernels::transform::carry::{Addend, Column, Halves, Rest, carry_out, into_segments, through_segments};
+use crate::kernels::transform::layout::{DIGIT_BITS, JOINED, Layout, POINT_BYTES, Points};
 use crate::kernels::transform::table::ROOT_BYTES;
 
 /// A thread among those that share the words.
@@ -33,7 +32,7 @@ struct Sharer {
 
 /// The pair of two neighbouring coefficients, from the words of doubles whose low 48 bits are the coefficients.
 pub(super) fn pair_of_doubles(b: &mut Builder, even: Halves, odd: Halves) -> Halves {
-    let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
+    let shifted = shifted(b, odd, DIGIT_BITS);
     let high = b.prmt(even.1, 0, 0x4410);
     let sum = [b.register(), b.register()];
     let mut chain = b.chain();
@@ -68,19 +67,19 @@ impl Layout {
     ) {
         b.section("inverse 3");
         let first = b.add(place.shared, self.first_factor());
-        let word = b.and(place.thread, self.row_words() - 1);
-        let sharer = Sharer { share: b.shr(place.thread, self.row_words().ilog2()), word, segment: b.shr(word, 5) };
+        let word = b.and(place.thread, self.row_numbers() - 1);
+        let sharer = Sharer { share: b.shr(place.thread, self.row_numbers().ilog2()), word, segment: b.shr(word, 5) };
         self.round_columns(b, place, &sharer, first);
         b.barrier();
         let mut halves = self.halves(b, &sharer, first);
-        let index = |b: &mut Builder| b.mad_lo(sharer.share, self.share() * self.row_words(), word);
+        let index = |b: &mut Builder| b.mad_lo(sharer.share, self.share() * self.row_numbers(), word);
         // The numbers of a thread's words are below this one.
-        let end = self.row_words() * (self.share() * (self.sharing() - 1) + 1);
+        let end = self.row_numbers() * (self.share() * (self.sharing() - 1) + 1);
         if let Some(addend) = addend(b) {
             let index = index(b);
             for (halves, half) in halves.iter_mut().zip(0..) {
-                let firsts = (0..self.share()).map(|row| self.row_words() * (self.joins() * half + row));
-                addend.add(b, halves, firsts, (index, end));
+                let firsts = (0..self.share()).map(|row| self.row_numbers() * (self.joins() * half + row));
+                addend.add(b, halves, self.number_bits(), firsts, (index, end));
             }
         }
         let columns = self.add_halves(b, place, &sharer, &halves);
@@ -93,11 +92,11 @@ impl Layout {
         }
         let to = b.mad_wide(index, 4, to);
         for ((column, carries), half) in columns.iter().zip(carries).zip(0..) {
-            for (&word, row) in column.words.iter().zip(0..) {
+            for (&Rest { low: word, .. }, row) in column.rests.iter().zip(0..) {
                 let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
                 let carry = b.bit(mask, place.lane);
                 let word = b.add(word, carry);
-                let first = self.row_words() * (self.joins() * half + row);
+                let first = self.row_numbers() * (self.joins() * half + row);
                 if first + end <= self.limbs[2] {
                     b.store_global(Space::GlobalStream, &[word], to, 4 * first);
                 } else if first < self.limbs[2] {

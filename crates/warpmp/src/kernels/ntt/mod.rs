@@ -89,6 +89,7 @@ fn layout(shape: OperationShape) -> Option<Layout> {
         points,
         parts,
         angle: 0,
+        digit_bits: DIGIT_BITS,
         numbers,
         coefficients: Coefficients::Real,
     };

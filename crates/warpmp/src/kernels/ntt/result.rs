@@ -60,7 +60,7 @@ impl Layout {
 
     /// Where the middle word of a coefficient is, after the thread's first one. The high word is in the next prime's region.
     fn upper_word(self, row: usize, column: usize) -> u32 {
-        4 * (self.row_words() * row as u32 + self.threads() * column as u32)
+        4 * (self.row_numbers() * row as u32 + self.threads() * column as u32)
     }
 
     /// The coefficients of a column, a row after the other.

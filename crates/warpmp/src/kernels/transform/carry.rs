@@ -1,17 +1,18 @@
 //! From numbers of two words to limbs, and to global memory: the same instructions for all operands.
 //!
-//! A thread has numbers of two words, each at a word of the result. If there is an addend, its words join these numbers. The upper half goes to the next
-//! word; then each word carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
-//! segment is 32 words.
+//! A thread has numbers of two words. One stands at each word of the result, or, of digits wider than half a word, at each 34 or 36 bits. If there is an addend, its
+//! bits join these numbers. What a number has above those bits goes to the next one; then each *rest* carries at most 1. The carries run through the warps by ballots, and
+//! over rows and segments by a look-ahead in masks: a segment is 32 numbers. Rests longer than a word are made words of at last: see `Words`.
 //!
-//! bound: the upper half `h` of a number is below 2³¹, with the addend, which makes it greater by 1 at most, too. If a word plus `h` overflows, the rest is below `h`: not all ones. A
+//! bound: what a number has above its bits, `h`, is below 2³¹, with the addend, which makes it greater by 1 at most, too. If a rest plus `h` overflows, what is left is below `h`: not all ones. A
 //! segment of all ones generates no carry, and neither does a row of them.
 
-use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64, V32};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::Place;
 use super::layout::Layout;
+use super::passes::read_word;
 
 /// The low and the high word of a number.
 pub(in crate::kernels) type Halves = (R32, R32);
@@ -25,46 +26,77 @@ pub(in crate::kernels) struct Addend {
 }
 
 impl Addend {
-    /// Adds the words of the row to the numbers of a thread. They stand at word `index` after the words `firsts`, and `index` is below `end`.
+    /// Adds the row to the numbers of a thread, which stand `bits` bits apart. Theirs are number `index` after the numbers `firsts`, and `index` is below `end`.
     pub(in crate::kernels) fn add(
         self,
         b: &mut Builder,
         numbers: &mut [Halves],
+        bits: u32,
         firsts: impl Iterator<Item = u32>,
         (index, end): (R32, u32),
     ) {
-        let from = b.mad_wide(index, 4, self.row);
-        let mut load = |first: u32| {
-            if first >= self.limbs {
-                return None;
-            }
-            if first + end <= self.limbs {
-                return Some(b.load_global(Space::GlobalConst, Vector::V1, from, 4 * first)[0]);
-            }
-            let word = b.copy(0);
-            let inside = b.compare(Cmp::Lt, index, self.limbs - first);
-            b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], from, 4 * first));
-            Some(word)
+        let parts = if bits == 32 {
+            let from = b.mad_wide(index, 4, self.row);
+            firsts.map(|first| self.word(b, from, (index, end), first).map(|word| (word, V32::from(0)))).collect()
+        } else {
+            self.long_parts(b, bits, firsts, (index, end))
         };
-        let words: Vec<Option<R32>> = firsts.map(&mut load).collect();
-        for (number, word) in numbers.iter_mut().zip(words) {
-            let Some(word) = word else { continue };
+        for (number, part) in numbers.iter_mut().zip(parts) {
+            let Some((low, high)) = part else { continue };
             let sum = [b.register(), b.register()];
             let mut chain = b.chain();
-            chain.add_into(sum[0], number.0, word);
-            chain.end_add(sum[1], number.1, 0);
+            chain.add_into(sum[0], number.0, low);
+            chain.end_add(sum[1], number.1, high);
             *number = (sum[0], sum[1]);
         }
     }
+
+    /// A word of the row, if it has one in any thread.
+    fn word(self, b: &mut Builder, from: R64, (index, end): (R32, u32), first: u32) -> Option<R32> {
+        (first < self.limbs).then(|| read_word(b, index, end, from, [first, self.limbs]))
+    }
+
+    /// The parts of the row at numbers longer than a word: the low word, and the bits above. Each is in two words of the row.
+    fn long_parts(
+        self,
+        b: &mut Builder,
+        bits: u32,
+        firsts: impl Iterator<Item = u32>,
+        (index, end): (R32, u32),
+    ) -> Vec<Option<(R32, V32)>> {
+        let start = b.mul_lo(index, bits);
+        let word = b.shr(start, 5);
+        let shift = b.and(start, 31);
+        let from = b.mad_wide(word, 4, self.row);
+        let end = (end * bits).div_ceil(32);
+        let part = |first: u32| {
+            let first = first * bits / 32;
+            let low = self.word(b, from, (word, end), first)?;
+            let Some(high) = self.word(b, from, (word, end), first + 1) else {
+                return Some((b.shr(low, shift), V32::from(0)));
+            };
+            let rest = b.shr(high, shift);
+            Some((b.funnel_right(low, high, shift), b.and(rest, (1 << (bits - 32)) - 1).into()))
+        };
+        firsts.map(part).collect()
+    }
 }
 
-/// The words of a thread in a column of the rows.
+/// What is left of a number, without its carry, when its upper bits are with the next one.
+#[derive(Clone, Copy)]
+pub(in crate::kernels) struct Rest {
+    pub(in crate::kernels) low: R32,
+    /// The bits above a word.
+    high: V32,
+}
+
+/// The numbers of a thread in a column of the rows.
 pub(in crate::kernels) struct Column {
-    /// Of each row the word without its carry.
-    pub(in crate::kernels) words: Vec<R32>,
-    /// In the lane with a row's number: the lanes of the row whose words carry.
+    /// Of each row the rest.
+    pub(in crate::kernels) rests: Vec<Rest>,
+    /// In the lane with a row's number: the lanes of the row whose rests carry.
     generate: R32,
-    /// In the lane with a row's number: the lanes of the row whose words are all ones.
+    /// In the lane with a row's number: the lanes of the row whose rests are all ones.
     propagate: R32,
 }
 
@@ -82,6 +114,84 @@ impl Column {
         let carry = b.bit(into, place.lane);
         let sum = b.add(sum, carry);
         b.xor(sum, self.propagate)
+    }
+}
+
+/// Where a thread stores words of the result.
+///
+/// Numbers of 32 bits and `x` more have a word each, and one more for as many of them as have 32 bits in `x`: a *run*. Number `i` of a run ends `x·(i + 1)` bits above word `i`. So word `i` is the
+/// low bits of the number with the highest bits of the one below, and the last number has the last word of the run, too.
+enum Words<'w> {
+    /// A word for each number.
+    Single { layout: Layout, place: &'w Place, to: R64 },
+    Runs {
+        layout: Layout,
+        to: R64,
+        /// The thread's first word among those of all threads.
+        index: R32,
+        /// By how many bits its number is shifted.
+        shift: R32,
+        /// Has the thread the last number of a run?
+        is_last: Pred,
+    },
+}
+
+impl<'w> Words<'w> {
+    fn new(b: &mut Builder, layout: Layout, place: &'w Place, row: R64) -> Self {
+        let bits = layout.number_bits();
+        if bits == 32 {
+            return Self::Single { layout, place, to: b.mad_wide(place.thread, 4, row) };
+        }
+        let run = 32 / (bits - 32);
+        let before = b.shr(place.thread, run.ilog2());
+        let index = b.add(place.thread, before);
+        let number = b.and(place.thread, run - 1);
+        let shift = b.mul_lo(number, bits - 32);
+        let is_last = b.compare(Cmp::Eq, number, run - 1);
+        Self::Runs { layout, to: b.mad_wide(index, 4, row), index, shift, is_last }
+    }
+
+    /// Stores the words of a number whose threads' words begin with word `first`.
+    fn store(&self, b: &mut Builder, (rest, carry): (Rest, R32), first: u32) {
+        match *self {
+            Self::Single { layout, place, to } => {
+                let word = b.add(rest.low, carry);
+                if first + layout.finishers() <= layout.limbs[2] {
+                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
+                } else if first < layout.limbs[2] {
+                    let inside = b.compare(Cmp::Lt, place.thread, layout.limbs[2] - first);
+                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
+                }
+            }
+            Self::Runs { layout, to, index, shift, is_last } => {
+                let limbs = layout.limbs[2];
+                if first >= limbs {
+                    return;
+                }
+                let high = b.register();
+                let mut chain = b.chain();
+                let low = chain.add(rest.low, carry);
+                chain.end_add(high, rest.high, 0);
+                let highest = b.funnel_right(low, high, layout.number_bits() - 32);
+                let below = b.shuffle(Shuffle::Up, highest, 1, 32);
+                let word = b.funnel_left(below, low, shift);
+                for (word, offset, condition) in [(word, 0, None), (highest, 1, Some(is_last))] {
+                    let first = first + offset;
+                    let inside = if first + layout.words(layout.finishers()) <= limbs + offset {
+                        condition
+                    } else {
+                        let inside = b.compare(Cmp::Lt, index, limbs.saturating_sub(first));
+                        Some(condition.map_or(inside, |it| b.and_pred(it, inside)))
+                    };
+                    match inside {
+                        Some(inside) => {
+                            b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
+                        }
+                        None => b.store_global(Space::GlobalStream, &[word], to, 4 * first),
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -137,7 +247,8 @@ impl Layout {
         let entering = b.copy(self.entering());
         b.guarded(start, true, |g| g.store_shared(&[entering], passed, self.passed()));
         for (column, halves) in halves.iter().enumerate() {
-            for (row, &(_, high)) in (0..).zip(halves) {
+            for (row, &number) in (0..).zip(halves) {
+                let high = self.above(b, number);
                 let at = self.passed() + 4 * self.segment(row, column);
                 b.guarded(top, true, |g| g.store_shared(&[high], passed, at + 4));
             }
@@ -157,20 +268,21 @@ impl Layout {
         if let Some(carry) = carry {
             self.store_top(b, place, carry, to);
         }
-        let to = b.mad_wide(place.thread, 4, to);
+        let words = Words::new(b, self, place, to);
         for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
-            for (row, &word) in (0..).zip(&column.words) {
+            for (row, &rest) in (0..).zip(&column.rests) {
                 let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
                 let carry = b.bit(mask, place.lane);
-                let word = b.add(word, carry);
-                let first = self.row_words() * row + self.finishers() * number;
-                if first + self.finishers() <= self.limbs[2] {
-                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
-                } else if first < self.limbs[2] {
-                    let inside = b.compare(Cmp::Lt, place.thread, self.limbs[2] - first);
-                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
-                }
+                words.store(b, (rest, carry), self.words(self.row_numbers() * row + self.finishers() * number));
             }
+        }
+    }
+
+    /// What a number has above its bits.
+    fn above(self, b: &mut Builder, (_, high): Halves) -> R32 {
+        match self.number_bits() {
+            32 => high,
+            bits => b.shr(high, bits - 32),
         }
     }
 
@@ -217,23 +329,43 @@ impl Layout {
     ) -> Column {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
         let (generate, propagate) = (b.copy(0), b.copy(u32::MAX));
-        let mut words = Vec::new();
-        for (&(low, high), &[row, segment]) in halves.iter().zip(rows) {
-            let below = b.shuffle(Shuffle::Up, high, 1, 32);
+        let mut rests = Vec::new();
+        for (&number, &[row, segment]) in halves.iter().zip(rows) {
+            let above = self.above(b, number);
+            let below = b.shuffle(Shuffle::Up, above, 1, 32);
             let at = self.passed() + 4 * segment;
             b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
-            let word = b.add(low, below);
-            let carries = b.compare(Cmp::Lt, word, below);
-            let passes = b.compare(Cmp::Eq, word, u32::MAX);
+            let (rest, [carries, passes]) = self.rest(b, number, below);
             let [carries, passes] = [carries, passes].map(|it| b.ballot(it));
             let own = b.compare(Cmp::Eq, place.lane, row);
             b.guarded(own, true, |g| {
                 g.set(generate, carries);
                 g.set(propagate, passes);
             });
-            words.push(word);
+            rests.push(rest);
         }
-        Column { words, generate, propagate }
+        Column { rests, generate, propagate }
+    }
+
+    /// The rest of a number with what comes from below. Does it carry, and is it all ones?
+    fn rest(self, b: &mut Builder, (low, high): Halves, below: R32) -> (Rest, [Pred; 2]) {
+        if self.number_bits() == 32 {
+            let word = b.add(low, below);
+            let carries = b.compare(Cmp::Lt, word, below);
+            let passes = b.compare(Cmp::Eq, word, u32::MAX);
+            return (Rest { low: word, high: 0.into() }, [carries, passes]);
+        }
+        let greatest = (1 << (self.number_bits() - 32)) - 1;
+        let high = b.and(high, greatest);
+        let sum = b.register();
+        let mut chain = b.chain();
+        let low = chain.add(low, below);
+        chain.end_add(sum, high, 0);
+        let carries = b.compare(Cmp::Gt, sum, greatest);
+        let is_greatest = b.compare(Cmp::Eq, sum, greatest);
+        let is_ones = b.compare(Cmp::Eq, low, u32::MAX);
+        let passes = b.and_pred(is_greatest, is_ones);
+        (Rest { low, high: sum.into() }, [carries, passes])
     }
 
     /// For each column, in the lane with a row's number: the lanes of the row that a carry enters. Then the carry out of the last row, where the

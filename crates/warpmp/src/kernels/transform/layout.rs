@@ -34,7 +34,10 @@ pub(in crate::kernels) const POINT_BYTES: u32 = 16;
 /// Bytes that an access to shared memory has at most. Places differ within this many bytes by whole pieces only.
 const PIECE_BYTES: u32 = 16;
 
-/// Digits of a factor of doubles, at least, if they are balanced.
+/// Bits of a digit of doubles, if they are not wider.
+pub(in crate::kernels) const DIGIT_BITS: u32 = 16;
+
+/// Digits of a factor of doubles, at least, if they are balanced although they are not wider.
 const BALANCED_DIGITS: u32 = 8192;
 
 /// The same of complex polynomials, at most, if they are not.
@@ -85,6 +88,8 @@ pub(in crate::kernels) struct Layout {
     pub(in crate::kernels) parts: u32,
     /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
     pub(in crate::kernels) angle: Angle,
+    /// Bits of a digit: for doubles 16, or 17 or 18 if that makes the transform shorter; for residues 32.
+    pub(in crate::kernels) digit_bits: u32,
     /// The numbers that are transformed.
     pub(in crate::kernels) numbers: Numbers,
     pub(in crate::kernels) coefficients: Coefficients,
@@ -135,14 +140,48 @@ impl Layout {
     pub(in crate::kernels) const fn is_balanced(self) -> bool {
         match (self.numbers, self.coefficients) {
             (Numbers::Residues(_), _) => false,
-            (Numbers::Doubles, Coefficients::Real) => self.digits() >= BALANCED_DIGITS,
+            (Numbers::Doubles, Coefficients::Real) => self.has_wide_digits() || self.digits() >= BALANCED_DIGITS,
             (Numbers::Doubles, Coefficients::Complex { .. }) => 2 * self.longest() > MOST_UNSIGNED_DIGITS,
         }
     }
 
-    /// Enters the first word where coefficients with signs are made positive. A word has two coefficients of digits of 16 bits.
+    /// Have digits more than half a word? Then they are balanced, and a number of the result is longer than a word.
+    pub(in crate::kernels) const fn has_wide_digits(self) -> bool {
+        matches!(self.numbers, Numbers::Doubles) && self.digit_bits > DIGIT_BITS
+    }
+
+    /// Bits from a number of the result to the next: two coefficients of doubles, or one of residues.
+    pub(in crate::kernels) const fn number_bits(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => 2 * self.digit_bits,
+            Numbers::Residues(_) => self.digit_bits,
+        }
+    }
+
+    /// The greatest magnitude of a coefficient of wide digits: a coefficient has at most a product for each digit of the shorter factor, and two of them a last
+    /// digit that may be twice as great as others.
+    pub(in crate::kernels) const fn greatest_coefficient(self) -> u64 {
+        let [a, b, _] = self.limbs;
+        let shorter = (32 * if a < b { a } else { b }).div_ceil(self.digit_bits) + 1;
+        let digits = if shorter < self.digits() { shorter } else { self.digits() };
+        (digits as u64 + 3) << (2 * self.digit_bits - 2)
+    }
+
+    /// Enters the first number where coefficients with signs are made positive: `E·(2ᵇ − 1)` is added to each coefficient of digits of `b` bits.
     pub(in crate::kernels) const fn entering(self) -> u32 {
-        if self.is_balanced() { 1 << 28 } else { self.lacking() << 16 }
+        if self.has_wide_digits() {
+            self.greatest_coefficient().div_ceil((1 << self.digit_bits) - 1) as u32
+        } else if self.is_balanced() {
+            1 << 28
+        } else {
+            self.lacking() << 16
+        }
+    }
+
+    /// Has a number of the result room for two coefficients of wide digits that are made positive, and for what is added to it?
+    pub(in crate::kernels) const fn has_room(self) -> bool {
+        let greatest = self.greatest_coefficient() + self.entering() as u64 * ((1 << self.digit_bits) - 1);
+        (greatest as u128) * ((1 << self.digit_bits) + 1) + (1 << self.number_bits()) <= 1 << 64
     }
 
     /// Threads that transform a part.
@@ -214,22 +253,27 @@ impl Layout {
         }
     }
 
-    /// Words of a row of the result.
-    pub(in crate::kernels) const fn row_words(self) -> u32 {
+    /// Numbers of a row of the result.
+    pub(in crate::kernels) const fn row_numbers(self) -> u32 {
         match self.numbers {
             Numbers::Doubles => JOINED / 2,
             Numbers::Residues(_) => JOINED,
         }
     }
 
-    /// Segments of a row: a word a lane.
+    /// Words of so many numbers of the result, a multiple of 16.
+    pub(in crate::kernels) const fn words(self, numbers: u32) -> u32 {
+        numbers * self.number_bits() / 32
+    }
+
+    /// Segments of a row: a number a lane.
     pub(in crate::kernels) const fn segments(self) -> u32 {
-        self.row_words() / 32
+        self.row_numbers() / 32
     }
 
     /// Neighbouring columns whose roots of the last inverse pass are apart in the table: a thread has as many.
     pub(in crate::kernels) const fn parities(self) -> u32 {
-        JOINED / self.row_words()
+        JOINED / self.row_numbers()
     }
 
     /// Factors that are transformed.
@@ -237,20 +281,20 @@ impl Layout {
         if self.square { 1 } else { 2 }
     }
 
-    /// Words of a row that a thread has.
+    /// Numbers of a row that a thread has.
     pub(in crate::kernels) const fn columns(self) -> u32 {
-        self.row_words() / self.finishers()
+        self.row_numbers() / self.finishers()
     }
 
-    /// A block with more threads than a row has words: as many threads share a column of words.
+    /// A block with more threads than a row has numbers: as many threads share a column of numbers.
     pub(in crate::kernels) const fn sharing(self) -> u32 {
-        let sharing = self.finishers() / self.row_words();
+        let sharing = self.finishers() / self.row_numbers();
         if sharing > 1 { sharing } else { 1 }
     }
 
     /// Rows of the result. Threads that share columns have all rows that there can be.
     pub(in crate::kernels) const fn rows(self) -> u32 {
-        if self.is_long() { 2 * self.joins() } else { self.limbs[2].div_ceil(self.row_words()) }
+        if self.is_long() { 2 * self.joins() } else { self.limbs[2].div_ceil(self.words(self.row_numbers())) }
     }
 
     /// Bytes of a region of points.
@@ -279,7 +323,7 @@ impl Layout {
         self.first_factor() + self.moduli() * self.parts * self.region_bytes()
     }
 
-    /// Where the carries of the segments begin: two masks for a segment's words in 32 rows.
+    /// Where the carries of the segments begin: two masks for a segment's numbers in 32 rows.
     pub(in crate::kernels) const fn masks(self) -> u32 {
         (self.passed() + 4 * (self.segments() * self.rows() + 1)).next_multiple_of(16)
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! block.rs       `fft` with a block a product
+//! wide.rs        the same with digits of 17 and 18 bits
 //! large.rs       `fft` in four steps
 //! wraparound.rs  `fft-wraparound`
 //! extras.rs      addends and signs
@@ -12,6 +13,7 @@ mod block;
 mod extras;
 mod large;
 mod ntt;
+mod wide;
 mod wraparound;
 
 use warpmp_testkit::Pattern;

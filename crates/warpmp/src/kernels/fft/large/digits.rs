@@ -1,22 +1,16 @@
 //! The balanced digits of a factor: of a thread from global memory, or of a block from shared memory.
 
 use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::super::digits::OffsetDigit;
+use super::super::words::{DigitWords, End};
 use super::split::Split;
 
 /// The digits of a factor that a thread reads: the one with its own number, and those that are constants further up.
 pub(super) struct Digits {
     split: Split,
-    /// Limbs of the factor.
-    limbs: u32,
-    /// Address of the word before the word that has the last bit of the first digit.
-    from: R64,
-    /// The number of that word.
-    word: R32,
-    /// By how many bits two words are shifted, until the digit is at the top of the higher one.
-    shift: R32,
+    words: DigitWords,
     /// The threads have this number of neighbouring digits.
     span: u32,
     /// Has the thread the last one of them, and does the factor fill all digits?
@@ -70,61 +64,22 @@ impl Digits {
     /// The digits of the factor at `row`, from the thread's number on: one of a `span`.
     pub(super) fn new(b: &mut Builder, split: Split, limbs: u32, row: R64, (index, span): (R32, u32)) -> Self {
         let bits = split.digit_bits;
-        let end = b.mad_lo(index, bits, bits);
-        let last = b.sub(end, 1);
-        let word = b.shr(last, 5);
-        let minus = b.sub(0, end);
-        let shift = b.and(minus, 31);
-        let from = b.mad_wide(word, 4, row);
-        let from = b.sub64(from, 4);
+        let end = End::of(b, index, bits);
+        let words = DigitWords::new(b, bits, (row, limbs), (end, span));
         let fills = u64::from(split.digits()) * u64::from(bits) <= 32 * u64::from(limbs);
         let at_top = fills.then(|| b.compare(Cmp::Eq, index, span - 1));
-        Self { split, limbs, from, word, shift, span, at_top }
+        Self { split, words, span, at_top }
     }
 
     /// The word of the digit whose number is `constant` more. The constant is a multiple of 32.
     pub(super) fn word(&self, b: &mut Builder, constant: u32) -> Word {
-        let words = |digits: u32| u64::from(digits) * u64::from(self.split.digit_bits) / 32;
-        let (before, span) = (words(constant) as u32, words(self.span) as u32);
-        let high = self.load(b, 4 * before + 4, before + span <= self.limbs, self.limbs.saturating_sub(before));
-        let low = if before == 0 {
-            self.load_first(b, span)
-        } else {
-            let limit = (self.limbs + 1).saturating_sub(before);
-            self.load(b, 4 * before, before + span <= self.limbs + 1, limit)
-        };
-        let top = b.funnel_left(low, high, self.shift);
+        let top = self.words.word(b, constant);
         Word { top, unsigned: self.at_top.filter(|_| constant + self.span == self.split.digits()) }
     }
 
     /// The balanced digit of a word as a double.
     pub(super) fn digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
         OffsetDigit::balanced(b, top, unsigned, self.split.digit_bits).digit(b)
-    }
-
-    /// The word at this offset, or zero: `always`: every thread has one, else those whose word is below `limit`.
-    fn load(&self, b: &mut Builder, at: u32, always: bool, limit: u32) -> R32 {
-        if always {
-            return b.load_global(Space::GlobalConst, Vector::V1, self.from, at)[0];
-        }
-        let word = b.copy(0);
-        if limit > 0 {
-            let inside = b.compare(Cmp::Lt, self.word, limit);
-            b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], self.from, at));
-        }
-        word
-    }
-
-    /// The word before the first one that a thread reads: there is none before the factor.
-    fn load_first(&self, b: &mut Builder, span: u32) -> R32 {
-        let word = b.copy(0);
-        let mut inside = b.compare(Cmp::Ne, self.word, 0);
-        if span > self.limbs {
-            let below = b.compare(Cmp::Le, self.word, self.limbs);
-            inside = b.and_pred(inside, below);
-        }
-        b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], self.from, 0));
-        word
     }
 }
 

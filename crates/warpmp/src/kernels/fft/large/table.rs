@@ -2,7 +2,7 @@
 
 use super::split::{POINTS, Split};
 use crate::kernels::transform::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
-use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Numbers};
+use crate::kernels::transform::layout::{Coefficients, DIGIT_BITS, JOINED, Layout, Numbers};
 use crate::kernels::transform::table::{reversed, transposed};
 
 /// A root of a table: its angle and its divisor.
@@ -64,6 +64,7 @@ impl Split {
             points: self.width,
             parts: 1,
             angle: 0,
+            digit_bits: DIGIT_BITS,
             numbers: Numbers::Doubles,
             coefficients: Coefficients::Real,
         }
