@@ -109,10 +109,10 @@ pub fn cosine_and_sine(number: u64, of: u64) -> [DoubleDouble; 2] {
 
 /// `first·(1 + z/(k(k+1)) + z²/(k(k+1)(k+2)(k+3)) + …)`.
 fn series(first: DoubleDouble, z: DoubleDouble, k: u32) -> DoubleDouble {
-    let mut terms = vec![first];
+    let mut terms = [first; TERMS as usize + 1];
     for i in 0..TERMS {
         let divisor = f64::from((k + 2 * i) * (k + 2 * i + 1));
-        terms.push((terms[i as usize] * z).divide(divisor));
+        terms[i as usize + 1] = (terms[i as usize] * z).divide(divisor);
     }
     // The smallest terms first.
     terms.into_iter().rev().fold(DoubleDouble::ZERO, DoubleDouble::add)

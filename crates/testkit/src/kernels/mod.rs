@@ -14,8 +14,13 @@ pub mod operations;
 pub mod products;
 pub mod residues;
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
 use warpmp::Operation;
-use warpmp::kernels::{Algorithm, OperandShape, Spec, register};
+use warpmp::kernels::{Abilities, Algorithm, OperandShape, OperationShape, Settings, Spec, register};
+use warpmp_kernel::ir::Kernel;
 use warpmp_kernel::sim::{Counters, Memory, Program};
 
 use crate::Pattern;
@@ -75,12 +80,8 @@ pub fn launch(spec: &dyn Spec, operands: &[(OperandShape, Vec<u32>)], results: &
     args.push(lanes as u64);
     args.extend((spec.scratch_limbs() > 0).then(|| reserve(spec.scratch_limbs())));
     let mut counters = Counters::default();
-    for stage in 0..spec.stages().len() {
-        let kernel = spec.build(stage);
-        let text = kernel.to_string();
-        assert_eq!(kernel, warpmp_kernel::parse::parse(&text).unwrap(), "the text is the kernel");
-        counters += Program::parse(&text)
-            .unwrap()
+    for (stage, program) in programs(spec).iter().enumerate() {
+        counters += program
             .launch(spec.grid(stage, lanes as u32), &args, &mut memory)
             .unwrap_or_else(|fault| panic!("{}: {fault}", spec.name()));
     }
@@ -90,4 +91,54 @@ pub fn launch(spec: &dyn Spec, operands: &[(OperandShape, Vec<u32>)], results: &
         words
     };
     Launched { results: addresses.iter().zip(results).map(read).collect(), counters }
+}
+
+/// How many specifications keep their programs.
+const KEPT: usize = 8;
+
+thread_local! {
+    /// The programs of the last specifications, by their keys.
+    static PROGRAMS: RefCell<VecDeque<(String, Rc<[Program]>)>> = RefCell::default();
+}
+
+/// The name of a specification and all its fields: specifications with equal ones have equal kernels and launches.
+fn key(spec: &dyn Spec) -> String {
+    format!("{} {spec:?}", spec.name())
+}
+
+/// The programs of all stages, read from their texts. Tests launch a kernel with one pattern after another: it is written and read once.
+fn programs(spec: &dyn Spec) -> Rc<[Program]> {
+    let key = key(spec);
+    PROGRAMS.with_borrow_mut(|kept| {
+        if let Some((_, programs)) = kept.iter().find(|it| it.0 == key) {
+            return Rc::clone(programs);
+        }
+        let programs: Rc<[Program]> = spec.kernels().iter().map(read_back).collect();
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((key, Rc::clone(&programs)));
+        programs
+    })
+}
+
+/// The program of a kernel's text, which is the kernel again.
+fn read_back(kernel: &Kernel) -> Program {
+    let text = kernel.to_string();
+    assert_eq!(*kernel, warpmp_kernel::parse::parse(&text).unwrap(), "the text is the kernel");
+    Program::parse(&text).unwrap()
+}
+
+/// The specifications with and without asynchronous copies, or only one if both have the same kernels and launches.
+pub fn with_and_without_copies(
+    algorithm: &Algorithm,
+    shape: OperationShape,
+    settings: &Settings,
+) -> Vec<Box<dyn Spec>> {
+    let mut specs: Vec<Box<dyn Spec>> =
+        [false, true].map(|async_copies| algorithm.spec(shape, settings, Abilities { async_copies }).unwrap()).into();
+    if key(&*specs[0]) == key(&*specs[1]) {
+        specs.truncate(1);
+    }
+    specs
 }

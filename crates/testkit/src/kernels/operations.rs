@@ -1,9 +1,9 @@
 //! Any operation against the oracle, by the name of its algorithm.
 
-use super::{algorithm, launch};
+use super::{algorithm, launch, with_and_without_copies};
 use crate::oracle::{self, Value};
 use crate::{Pattern, operations};
-use warpmp::kernels::{Abilities, OperationShape, Settings};
+use warpmp::kernels::{OperationShape, Settings};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::sim::Counters;
 
@@ -31,8 +31,7 @@ pub fn check_with(
         shape.operands().iter().zip(&drawn).map(|(shape, drawn)| (*shape, drawn.limbs.clone())).collect();
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
     let mut counters = Counters::default();
-    for async_copies in [false, true] {
-        let spec = algorithm.spec(shape, settings, Abilities { async_copies }).unwrap();
+    for spec in with_and_without_copies(algorithm, shape, settings) {
         let launched = launch(&*spec, &operands, &widths, most);
         counters = launched.counters;
         for lane in 0..most {

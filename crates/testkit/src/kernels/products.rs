@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Named, algorithm, launch};
+use super::{Named, algorithm, launch, with_and_without_copies};
 use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
 use warpmp::device::{SimConfig, open_sim_with};
@@ -50,8 +50,9 @@ pub fn check_rows(
 pub fn check_all(named: impl Named + Copy, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
     for common_b in [false, true] {
         let shape = shape(bits, common_b);
-        for async_copies in [true, false] {
-            let spec = multiplication(named, shape, settings, async_copies);
+        let algorithm = named.of(Operation::Mul);
+        assert!((algorithm.fits)(shape));
+        for spec in with_and_without_copies(algorithm, shape, settings) {
             for &pattern in patterns {
                 check(&*spec, shape, lanes, pattern);
             }
@@ -108,20 +109,16 @@ pub fn check_squares(spec: &dyn Spec, bits: usize, rows: &[u32]) -> Counters {
 
 /// A squaring by its name, for operands of these bits.
 pub fn squaring(name: &str, bits: usize, settings: &Settings) -> Box<dyn Spec> {
-    squaring_with(name, bits, settings, true)
-}
-
-fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: bool) -> Box<dyn Spec> {
-    let algorithm = algorithm(Operation::Sqr, name);
-    let shape = OperationShape::square(bits as u32);
+    let (algorithm, shape) = (algorithm(Operation::Sqr, name), OperationShape::square(bits as u32));
     assert!((algorithm.fits)(shape));
-    algorithm.spec(shape, settings, Abilities { async_copies }).unwrap()
+    algorithm.spec(shape, settings, Abilities { async_copies: true }).unwrap()
 }
 
 /// Checks a squaring by name, with and without asynchronous copies.
 pub fn check_all_squares(name: &str, bits: usize, settings: &Settings, lanes: usize, patterns: &[Pattern]) {
-    for async_copies in [true, false] {
-        let spec = squaring_with(name, bits, settings, async_copies);
+    let (algorithm, shape) = (algorithm(Operation::Sqr, name), OperationShape::square(bits as u32));
+    assert!((algorithm.fits)(shape));
+    for spec in with_and_without_copies(algorithm, shape, settings) {
         for &pattern in patterns {
             check_square(&*spec, bits, lanes, pattern);
         }

@@ -71,7 +71,9 @@ fn signs_and_addends() {
     for bits in BITS.into_iter().chain(AROUND) {
         for operation in [Operation::SignedMul, Operation::MulAdd] {
             for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge] {
-                let (count, lanes) = (operation.arity(), lanes(pattern, 5));
+                // Edges are five numbers, lane after lane.
+                let others = if pattern == Pattern::Edge { 5 } else { 2 };
+                let (count, lanes) = (operation.arity(), lanes(pattern, others));
                 check_with(operation, "long", &blocks(), &vec![bits; count], &vec![lanes; count], pattern);
             }
         }
