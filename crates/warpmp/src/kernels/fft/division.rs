@@ -1,8 +1,9 @@
 //! How the digits of a product are divided.
 //!
 //! ```text
-//! digits       d = parts·points digits of 16 bits: the coefficients of a polynomial modulo x^d − i
-//! balanced     from 8192 digits on: digit j is u_j − 2¹⁶·[u_j ≥ 2¹⁵] + [u_{j−1} ≥ 2¹⁵] for the unsigned digits u, and the
+//! digits       d = parts·points digits of b bits: the coefficients of a polynomial modulo x^d − i. They have 16 bits, or 17 or 18 where a shorter
+//!              transform holds the factors then
+//! balanced     from 8192 digits on, and wider digits: digit j is u_j − 2ᵇ·[u_j ≥ 2ᵇ⁻¹] + [u_{j−1} ≥ 2ᵇ⁻¹] for the unsigned digits u, and the
 //!              last one stays unsigned. So the bound holds for 12288 digits, and no chain of carries is needed
 //! ```
 

@@ -5,11 +5,11 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less; for `long` also a·b + d, or a·b of two's complements
 //! requires   `la, lb ≤ 6144` (7679 where a product wraps around), the longer one at least 129; an addend `d` no longer than it; two's complements of equal lengths
 //! launch     `points / 16` threads a block, as many for each part that is transformed beside others, a block a product; `layout.rs` has the shared memory
-//! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
+//! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
 //! registers  at most 168 for one part, or for parts beside each other, 128 for squares of these; 255 for parts one after the other
 //!
-//! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
+//! Digits have 16 bits, or 17 or 18 where that makes the transform shorter. They are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
 //! padding with zeros (`layout`). The last digit of a two's complement has a sign. The passes transform, multiply and transform
 //! back (`passes`, `codelet`), and the coefficients become limbs (`result`). All roots of unity are in a table of the kernel

@@ -6,7 +6,8 @@
 //! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`). The
 //! fused operation that multiplies by its last factor adds `1.5·2⁵²` and rounds to the integer, because doubles from 2⁵² to 2⁵³ are the
 //! integers. The bits of the sum are those of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below `2⁴⁴ + 2⁶⁰`, so its
-//! upper half is below 2²⁹.
+//! upper half is below 2²⁹. Wider digits are balanced, and a pair of their coefficients is made positive as in `shares.rs`, with an `E` that is as small as it can be: a division is taken only if
+//! the pair is below 2⁶⁴ then, with an addend (`Layout::has_room`).
 //!
 //! Coefficients modulo `x^2d + 1` have signs: at most `r` products of digits come back to one with the other sign (`Layout::returning`), and at most 6142 do not. So `c` is
 //! above `−r·(2¹⁶ − 1)²`. The last digit of a two's complement has a sign: the two products with it in a coefficient are at least `−2¹⁵·(2¹⁶ − 1)` each, so `r` is greater by 1 (`Layout::lacking`). It becomes `c + e` for `e = r·2¹⁶·(2¹⁶ − 1)`, as in `shares.rs`: positive and below 2⁴⁶, the upper half of a pair below 2³¹, and `E = r·2¹⁶` that

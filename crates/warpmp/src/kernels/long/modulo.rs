@@ -22,9 +22,9 @@ use crate::kernels::tensor::Tensor;
 const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
 /// The limbs of the longer factor for which a product from its lower limbs and from that modulo `Bⁿ + 1` is faster, as measured; then those for which a square is.
-const WRAPPED_LIMBS: [[RangeInclusive<u32>; 7]; 2] = [
-    [1025..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7679],
-    [1025..=1328, 1537..=1792, 2049..=2592, 3073..=3584, 4097..=4992, 5121..=5376, 6145..=6528],
+const WRAPPED_LIMBS: [[RangeInclusive<u32>; 8]; 2] = [
+    [1025..=1072, 1150..=1440, 1537..=1824, 2049..=2656, 3073..=3712, 4097..=4992, 5121..=5568, 6145..=7679],
+    [1025..=1072, 1150..=1328, 1537..=1792, 2049..=2592, 3073..=3584, 4097..=4992, 5121..=5376, 6145..=6528],
 ];
 
 /// Limbs that a product modulo `Bᴺ + 1` has above those of its longer factor, at least, unless it has as many.
