@@ -15,8 +15,9 @@ const TABLE: u64 = 1 << 40;
 /// Doubles from here on are integers.
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// With a digit comes 2²⁰, or 2.5·2ᵇ for a balanced digit of `b` bits, 11 to 16.
-const OFFSETS: [f64; 7] = [1_048_576.0, 5120.0, 10_240.0, 20_480.0, 40_960.0, 81_920.0, 163_840.0];
+/// With a digit comes 2²⁰, or 2.5·2ᵇ for a balanced digit of `b` bits, 11 to 18.
+const OFFSETS: [f64; 9] =
+    [1_048_576.0, 5120.0, 10_240.0, 20_480.0, 40_960.0, 81_920.0, 163_840.0, 327_680.0, 655_360.0];
 
 /// A double in the trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -235,10 +236,12 @@ impl Thread<'_> {
             && let Double::Constant { value: factor, error } = factor
             && matches!(self.trace.values[digit].origin, Origin::Digit)
         {
-            let rest = OFFSETS.map(|offset| factor.mul_add(offset, minus).abs()).into_iter().fold(f64::MAX, f64::min);
+            let rests = OFFSETS.map(|offset| (factor.mul_add(offset, minus).abs(), offset));
+            let (rest, offset) = rests.into_iter().min_by(|(x, _), (y, _)| x.total_cmp(y)).expect("there are offsets");
             assert!(rest <= half_spacing(minus), "an offset is subtracted: {minus}");
-            // The bounds on the norms have digits of at least 2¹⁵.
-            let error = error + rest / 32768.0;
+            // The bounds on the norms have digits of at least 2¹⁵, or 2ᵇ⁻¹ if `b` is 17 or 18.
+            let least = if [327_680.0, 655_360.0].contains(&offset) { offset / 5.0 } else { 32768.0 };
+            let error = error + rest / least;
             return self.new_value(Origin::Product(Double::Value(digit), Double::Constant { value: factor, error }));
         }
         let rounded = match (op, sources) {

@@ -16,7 +16,7 @@
 //! more of at most `u(|p| + |q|)`. So all errors are at most `5u|p| + 3u|q|`.
 //!
 //! A digit with an offset times a factor is one fused operation with minus the offset times the factor, rounded. An error `e` of this
-//! constant is as an error `e/2¹⁵` of the factor, because the bounds on `|x|` and `|y|` are at least those of digits of 2¹⁵.
+//! constant is as an error `e/2¹⁵` of the factor, because the bounds on `|x|` and `|y|` are at least those of digits of 2¹⁵. For balanced digits of 17 and 18 bits it is `e/2¹⁶` and `e/2¹⁷`.
 //!
 //! The errors of the passes below are in units of `u`. The test `fft_bound` follows the kernels' own instructions,
 //! thread by thread, and proves that no pass has a greater error. It includes the errors of the roots in the table.
@@ -50,8 +50,9 @@ impl Layout {
     pub(super) fn passes(self) -> Vec<Pass> {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
-        // A first pass of real digits makes fewer errors, and one whose upper digits are real.
+        // A first pass of real digits makes fewer errors, and one whose upper digits are real. The offset of wide digits is no power of two.
         let first = match (self.parts, self.is_complex(self.longest()), self.has_real_upper_part()) {
+            (1, false, _) if self.has_wide_digits() => 13.05,
             (1, false, _) => 11.8,
             (1, true, true) => 12.4,
             (_, _, _) => 13.98,

@@ -122,7 +122,7 @@ impl Layout {
                 };
                 let is_second = b.compare(Cmp::Eq, region, regions[1]);
                 b.if_else(is_second, |b| read(b, second), |b| read(b, first));
-                Words { real, imaginary, limbs: first }
+                Words { real, imaginary, limbs: first.max(second) }
             };
             self.first_pass(b, place, &[words], &Start { regions: &[region], node, taking });
             let again = b.compare(Cmp::Ne, region, regions[1]);

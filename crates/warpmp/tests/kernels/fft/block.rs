@@ -72,6 +72,11 @@ fn threads_that_share_columns() {
     }) {
         check(&*spec(bits, &levels(1)), shape(bits, false), 1, pattern);
     }
+    // A factor for all lanes comes second, and may be the one whose last digit stays unsigned.
+    for bits in [[1000, 131_072], [33, 196_608]] {
+        let shape = shape(bits, true);
+        check(&*multiplication(NAME, shape, &levels(1), true), shape, 1, Pattern::Ones);
+    }
     for (bits, pattern) in [196_608, 163_840, 150_000, 131_072, 98_304, 90_000, 80_000]
         .into_iter()
         .flat_map(|bits| [Pattern::Ones, Pattern::Carry, Pattern::Random].map(|pattern| (bits, pattern)))

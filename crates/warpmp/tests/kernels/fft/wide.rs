@@ -75,9 +75,19 @@ fn every_division() {
 
 #[test]
 fn unequal_lengths() {
-    for bits in
-        [[8704, 1], [9216, 32], [9200, 4100], [18432, 1000], [2048, 17408], [27648, 20000], [30, 36768], [52224, 49152]]
-    {
+    for bits in [
+        [8704, 1],
+        [27648, 2],
+        [2, 27648],
+        [2, 18432],
+        [9216, 32],
+        [9200, 4100],
+        [18432, 1000],
+        [2048, 17408],
+        [27648, 20000],
+        [30, 36768],
+        [52224, 49152],
+    ] {
         for (common, pattern) in [(false, Pattern::Ones), (false, Pattern::Carry), (true, Pattern::Carry)] {
             let shape = shape(bits, common);
             check(&*multiplication(NAME, shape, &Settings::default(), true), shape, 1, pattern);
