@@ -119,7 +119,7 @@ impl Column {
 
 /// Where a thread stores words of the result.
 ///
-/// Numbers of 32 bits and `x` more have a word each, and one more for as many of them as have 32 bits in `x`: a *run*. Number `i` of a run ends `x·(i + 1)` bits above word `i`. So word `i` is the
+/// Of numbers of `32 + x` bits `32/x` neighbours are a *run*, which fills one word more than it has numbers. Number `i` of a run ends `x·(i + 1)` bits above word `i`. So word `i` is the
 /// low bits of the number with the highest bits of the one below, and the last number has the last word of the run, too.
 enum Words<'w> {
     /// A word for each number.
