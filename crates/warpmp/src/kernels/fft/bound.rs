@@ -50,7 +50,7 @@ impl Layout {
     pub(super) fn passes(self) -> Vec<Pass> {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
-        // A first pass of real digits makes fewer errors, and one whose upper digits are real. The offset of wide digits is no power of two.
+        // A first pass of real digits makes fewer errors, and one whose upper digits are real. Wide digits make more: their offset is no power of two, so it times a root is rounded.
         let first = match (self.parts, self.is_complex(self.longest()), self.has_real_upper_part()) {
             (1, false, _) if self.has_wide_digits() => 13.05,
             (1, false, _) => 11.8,

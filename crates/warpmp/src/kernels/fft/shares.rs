@@ -11,7 +11,7 @@
 //! a pair is below 2³⁰: its carries are those of `result.rs`.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vector};
 
 use super::doubles::Doubles;
 use super::result::{ColumnRoots, shifted};
@@ -97,12 +97,7 @@ impl Layout {
                 let carry = b.bit(mask, place.lane);
                 let word = b.add(word, carry);
                 let first = self.row_numbers() * (self.joins() * half + row);
-                if first + end <= self.limbs[2] {
-                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
-                } else if first < self.limbs[2] {
-                    let inside = b.compare(Cmp::Lt, index, self.limbs[2] - first);
-                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
-                }
+                self.store_word(b, word, (to, first), (index, end), None);
             }
         }
     }

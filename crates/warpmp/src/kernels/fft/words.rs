@@ -10,9 +10,9 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 #[derive(Clone, Copy)]
 pub(super) struct End {
     /// The number of the word that has the last bit of the digit.
-    word: R32,
+    pub(super) word: R32,
     /// By how many bits two words are shifted, until the digit is at the top of the higher one.
-    shift: R32,
+    pub(super) shift: R32,
 }
 
 impl End {

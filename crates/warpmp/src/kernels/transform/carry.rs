@@ -156,16 +156,10 @@ impl<'w> Words<'w> {
         match *self {
             Self::Single { layout, place, to } => {
                 let word = b.add(rest.low, carry);
-                if first + layout.finishers() <= layout.limbs[2] {
-                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
-                } else if first < layout.limbs[2] {
-                    let inside = b.compare(Cmp::Lt, place.thread, layout.limbs[2] - first);
-                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
-                }
+                layout.store_word(b, word, (to, first), (place.thread, layout.finishers()), None);
             }
             Self::Runs { layout, to, index, shift, is_last } => {
-                let limbs = layout.limbs[2];
-                if first >= limbs {
+                if first >= layout.limbs[2] {
                     return;
                 }
                 let high = b.register();
@@ -175,21 +169,10 @@ impl<'w> Words<'w> {
                 let highest = b.funnel_right(low, high, layout.number_bits() - 32);
                 let below = b.shuffle(Shuffle::Up, highest, 1, 32);
                 let word = b.funnel_left(below, low, shift);
-                for (word, offset, condition) in [(word, 0, None), (highest, 1, Some(is_last))] {
-                    let first = first + offset;
-                    let inside = if first + layout.words(layout.finishers()) <= limbs + offset {
-                        condition
-                    } else {
-                        let inside = b.compare(Cmp::Lt, index, limbs.saturating_sub(first));
-                        Some(condition.map_or(inside, |it| b.and_pred(it, inside)))
-                    };
-                    match inside {
-                        Some(inside) => {
-                            b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
-                        }
-                        None => b.store_global(Space::GlobalStream, &[word], to, 4 * first),
-                    }
-                }
+                // The last thread has the last two words.
+                let indices = (index, layout.words(layout.finishers()) - 1);
+                layout.store_word(b, word, (to, first), indices, None);
+                layout.store_word(b, highest, (to, first + 1), indices, Some(is_last));
             }
         }
     }
@@ -275,6 +258,30 @@ impl Layout {
                 let carry = b.bit(mask, place.lane);
                 words.store(b, (rest, carry), self.words(self.row_numbers() * row + self.finishers() * number));
             }
+        }
+    }
+
+    /// Stores word `first + index` of the result, if there is one. Indices are below `end`, and `to` is the address of word `index`. `only`: the threads that store.
+    pub(in crate::kernels) fn store_word(
+        self,
+        b: &mut Builder,
+        word: R32,
+        (to, first): (R64, u32),
+        (index, end): (R32, u32),
+        only: Option<Pred>,
+    ) {
+        let limbs = self.limbs[2];
+        if first >= limbs {
+            return;
+        }
+        let inside = (first + end > limbs).then(|| b.compare(Cmp::Lt, index, limbs - first));
+        let stores = match (only, inside) {
+            (Some(only), Some(inside)) => Some(b.and_pred(only, inside)),
+            (only, inside) => only.or(inside),
+        };
+        match stores {
+            Some(stores) => b.guarded(stores, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first)),
+            None => b.store_global(Space::GlobalStream, &[word], to, 4 * first),
         }
     }
 

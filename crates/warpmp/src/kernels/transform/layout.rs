@@ -261,7 +261,7 @@ impl Layout {
         }
     }
 
-    /// Words of so many numbers of the result, a multiple of 16.
+    /// Words of this many numbers of the result. The number is a multiple of 16.
     pub(in crate::kernels) const fn words(self, numbers: u32) -> u32 {
         numbers * self.number_bits() / 32
     }

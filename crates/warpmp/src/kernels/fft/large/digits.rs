@@ -109,13 +109,9 @@ impl Staged {
         let group_bits = b.mul_lo(group, split.down_columns() * bits);
         let start = b.shr(group_bits, 5);
         split.stage(b, thread, segments, start, to);
-        let end = b.mad_lo(column, bits, bits);
-        let last = b.sub(end, 1);
-        let word = b.shr(last, 5);
+        let End { word, shift } = End::of(b, column, bits);
         let word = b.sub(word, start);
         let from = b.mad_lo(word, 4, to);
-        let minus = b.sub(0, end);
-        let shift = b.and(minus, 31);
         let rows = split.digit_rows(segments.limbs);
         let fills = u64::from(rows * split.width) * u64::from(bits) <= 32 * u64::from(segments.limbs);
         let is_last = fills.then(|| b.compare(Cmp::Eq, column, split.width - 1));
