@@ -15,15 +15,12 @@ use warpmp_kernel::fragment::{Carries, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space};
 use warpmp_launch::{divide, piece, vector};
 
-use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
+use super::layout::{BLOCK_LIMBS, Layout};
 use super::multiply::{ProductSums, rows};
 use super::operands::in_first_lanes;
 use super::part::{Addends, Part, Pieces};
 use super::strip::first_own_place;
 use super::warps::Place;
-
-/// Limbs of which each lane has a piece.
-pub(super) const GROUP_LIMBS: u32 = 32 * PIECE_LIMBS;
 
 /// Where the digits of products lie in the work area.
 pub(super) enum Places {

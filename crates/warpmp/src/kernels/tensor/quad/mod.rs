@@ -18,7 +18,7 @@
 //! **Carries of halves.** Halves in the middle of a product may be one bit longer than a word. Those of random numbers are not: on average they are a quarter of the longest ones. So lanes keep
 //! the carries in registers. Only if a lane has one, carries take the places of the halves when these have been read, and are added to the digits.
 //!
-//! **Planes** are the halves of all limbs in shared memory, two or four of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
+//! **Planes** are the halves of all limbs in shared memory, two or four of them; `limbs` makes limbs of them. A plane is a block or two longer than a multiple of all banks, so no access waits for a bank.
 //!
 //! bound: a half that sums `n` products of bytes in each of its columns is at most `n·255²·257`: below 2³² to 257 products, below 2³³ to 514. `products_of_bytes` counts them: a sum of
 //! exchanged halves has at most 288, a half of one block that is not exchanged at most 320. An exchanged half of one block does not carry: a limb meets at most 10 blocks of a factor where the other
@@ -26,19 +26,20 @@
 //!
 //! source: ours.
 
+mod limbs;
+
 use std::ops::Range;
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64, V32};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
-use warpmp_launch::piece;
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, PIECE_LIMBS};
 use super::multiplication::Multiplication;
-use super::operands::{clear, fetch, in_first_lanes};
-use super::part::{Addends, Part, Pieces};
+use super::operands::{clear, fetch};
+use super::part::Part;
 use super::products::{Products, Rows};
-use super::result::{GROUP_LIMBS, Kept, digit_of_halves, resolve_pieces, store_pieces};
 use super::warps::{ALIGNMENT, Place};
+use limbs::Row;
 
 /// Limbs of a pair of blocks, and of a window.
 const PAIR_LIMBS: u32 = 16;
@@ -127,11 +128,6 @@ impl Quads {
         self.limbs[2].div_ceil(PAIR_LIMBS)
     }
 
-    /// Groups of limbs of the result of which each lane has a piece.
-    fn groups(self) -> u32 {
-        self.limbs[2].div_ceil(GROUP_LIMBS)
-    }
-
     /// Do lanes exchange halves, so that each has the sum of both blocks?
     fn are_exchanged(self) -> bool {
         let [a, b, _] = self.limbs;
@@ -184,15 +180,10 @@ impl Quads {
         self.b() + PAIR_BYTES * self.pairs() + AFTER_B
     }
 
-    /// Lanes with a piece of a group.
-    fn lanes(self, group: u32) -> u32 {
-        (self.limbs[2] - GROUP_LIMBS * group).div_ceil(PIECE_LIMBS).min(32)
-    }
-
     /// Bytes from a plane to the next. Before the halves of an upper block are eight words of zeros: these halves are eight limbs further.
     fn plane_bytes(self) -> u32 {
         let before = if self.are_exchanged() { 2 * BLOCK_BYTES } else { BLOCK_BYTES };
-        before + (PAIR_BYTES * self.windows()).next_multiple_of(ALIGNMENT)
+        before + (PAIR_BYTES * self.windows() + 4 * self.beyond_windows()).next_multiple_of(ALIGNMENT)
     }
 
     /// Where the halves of the first plane begin.
@@ -230,15 +221,16 @@ impl Quads {
                 rows.prefetch(b, place.lane, products.product);
             });
             b.section("multiply");
-            let carries = self.multiply(b, place, &factors);
+            let before = products.before(b);
+            let row = rows.result(b, before);
+            let row = Row::new(b, self, row);
+            let carries = self.multiply(b, place, &factors, row.shift);
             b.section("carry");
             b.warp_barrier();
-            let before = products.before(b);
             let addends = rows.addends(b, before);
-            let limbs = self.resolve(b, place, &carries, &addends);
+            let limbs = self.resolve(b, place, (&carries, row.shift), &addends);
             b.section("store");
-            let to = products.result(b, place, before);
-            self.store(b, place, (to, &limbs), multiplication);
+            self.store(b, place, (row, &limbs), &multiplication.kept());
             products.is_there(b)
         });
     }
@@ -254,6 +246,9 @@ impl Quads {
         clear(b, place, self.b() + 4 * lb, PAIR_LIMBS * self.pairs() + AFTER_B / 4 - lb);
         for plane in 0..self.plane_count() {
             clear(b, place, self.planes() + plane * self.plane_bytes(), BLOCK_BYTES / 4);
+            // Places beyond the last window that shifted pieces have.
+            let end = self.first_half() + plane * self.plane_bytes() + PAIR_BYTES * self.windows();
+            clear(b, place, end, self.beyond_windows());
         }
     }
 
@@ -299,9 +294,13 @@ impl Quads {
         Factors { quads, matrices: matrices.collect(), zero }
     }
 
-    /// Multiplies, and puts the halves of all limbs into their planes. Returns what they carry.
-    fn multiply(self, b: &mut Builder, place: &Place, factors: &Factors) -> Vec<Carry> {
-        let own = self.own_halves(b, place);
+    /// Multiplies, and puts the halves of all limbs into their planes, `shift` bytes further. Returns what they carry.
+    fn multiply(self, b: &mut Builder, place: &Place, factors: &Factors, shift: Option<R32>) -> Vec<Carry> {
+        let mut own = self.own_halves(b, place);
+        if let Some(shift) = shift {
+            self.clear_before(b, place, (own, shift), factors.zero);
+            own = b.add(own, shift);
+        }
         let is_upper = b.compare(Cmp::Ge, place.member, 2);
         // The upper halves that this lane got of the window before.
         let mut before = factors.zero;
@@ -322,14 +321,19 @@ impl Quads {
                 } else {
                     pairs.map(|sums| half(b, place, sums, carries)).to_vec()
                 };
-                for ((word, carry), at) in halves.into_iter().zip((PAIR_BYTES * window..).step_by(BLOCK_BYTES as usize))
-                {
+                for ((word, carry), at) in halves.into_iter().zip(self.halves_of_window(window)) {
                     b.store_shared(&[word], own, self.first_half() + at);
                     all.extend(carry.map(|carry| Carry { carry, at }));
                 }
             }
         }
         all
+    }
+
+    /// Where the lane's halves of a window are, counted from its first one.
+    fn halves_of_window(self, window: u32) -> impl Iterator<Item = u32> {
+        let count = if self.are_exchanged() { 1 } else { 2 };
+        (PAIR_BYTES * window..).step_by(BLOCK_BYTES as usize).take(count)
     }
 
     /// The address of the lane's first half, counted from that of all.
@@ -343,110 +347,17 @@ impl Quads {
         b.mad_lo(half, self.plane_bytes(), own)
     }
 
-    /// Where a group begins in a plane.
-    fn group_in_plane(self, group: u32, plane: u32) -> u32 {
-        self.first_half() + 4 * GROUP_LIMBS * group + plane * self.plane_bytes() - 4 * limbs_further(plane)
-    }
-
-    /// The limbs of this lane's piece of each group.
-    fn resolve(self, b: &mut Builder, place: &Place, carries: &[Carry], addends: &Addends) -> Vec<Vec<R32>> {
-        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
-        let groups = (0..self.groups()).map(|group| {
-            let planes = (0..self.plane_count())
-                .map(|plane| load_in_lanes(b, place, 0..self.lanes(group), (own, self.group_in_plane(group, plane))));
-            let planes: Vec<Vec<R32>> = planes.collect();
-            let digits = (0..PIECE_LIMBS as usize).flat_map(|i| {
-                let [low, high] = [0, 1].map(|plane| planes[plane][i]);
-                if !self.are_exchanged() {
-                    digit_of_pairs(b, [low, planes[2][i]], [high, planes[3][i]])
-                } else if self.carrying().is_empty() {
-                    digit_of_halves(b, [low, high], place.bytes)
-                } else {
-                    digit_of_words(b, [low, high], None)
-                }
-            });
-            digits.collect()
-        });
-        let mut groups: Vec<Vec<R32>> = groups.collect();
-        self.add_carries(b, place, carries, &groups);
-        let pieces =
-            |group: u32| Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * group, width: PIECE_LIMBS };
-        addends.add(b, (0..).map(pieces).zip(groups.iter_mut().map(Vec::as_mut_slice)));
-        resolve_pieces(b, place, &groups)
-    }
-
-    /// Adds the carries of halves to the digits of this lane's pieces, if any lane has a carry.
-    fn add_carries(self, b: &mut Builder, place: &Place, carries: &[Carry], groups: &[Vec<R32>]) {
-        let Some(any) = carries.iter().map(|it| it.carry).reduce(|any, carry| b.or(any, carry)) else {
-            return;
-        };
-        let any = b.compare(Cmp::Ne, any, 0);
-        let any = b.vote(Vote::Any, any);
-        b.if_(any, |b| {
-            // The halves have been read.
-            b.warp_barrier();
-            // A carry of a lower half is 1, one of an upper half 2¹⁶ in the high word of a digit.
-            let half = b.and(place.member, 1);
-            let places = b.shl(half, 4);
-            let own = self.own_halves(b, place);
-            for &Carry { carry, at } in carries {
-                let carry = b.shl(carry, places);
-                b.store_shared(&[carry], own, self.first_half() + at);
-            }
-            b.warp_barrier();
-            let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
-            for (group, digits) in (0..).zip(groups) {
-                for plane in 0..self.plane_count() {
-                    let lanes = self.carrying_lanes(group, plane);
-                    if lanes.is_empty() {
-                        continue;
-                    }
-                    let words = load_in_lanes(b, place, lanes, (own, self.group_in_plane(group, plane)));
-                    for (word, digit) in words.into_iter().zip(digits.chunks(2)) {
-                        b.increase(digit[1], word);
-                    }
-                }
-            }
-        });
-    }
-
-    /// The lanes whose piece of a group is in windows of a plane that carry.
-    fn carrying_lanes(self, group: u32, plane: u32) -> Range<u32> {
-        let Range { start, end } = self.carrying();
-        let [start, end] = [start, end]
-            .map(|window| {
-                (PAIR_LIMBS * window + limbs_further(plane)).saturating_sub(GROUP_LIMBS * group) / PIECE_LIMBS
-            })
-            .map(|piece| piece.min(self.lanes(group)));
-        start..end
-    }
-
-    /// Stores the limbs of this lane's pieces.
-    fn store(self, b: &mut Builder, place: &Place, (to, pieces): (R64, &[Vec<R32>]), multiplication: Multiplication) {
-        let limbs = multiplication.kept();
-        let width = piece(self.limbs[2]);
-        if width == PIECE_LIMBS {
-            for (piece, group) in pieces.iter().zip(0..) {
-                store_pieces(b, place, (to, &limbs), 32 * group, piece);
-            }
-            return;
+    /// Writes zeros to the places that a shift leaves free before the first limb. `own` is where the lane's first half is without a shift.
+    fn clear_before(self, b: &mut Builder, place: &Place, (own, shift): (R32, R32), zero: R32) {
+        // The lane's limb of the first window, in bytes.
+        let mut limb = b.shl(place.group, 2);
+        if self.are_exchanged() {
+            let block = b.shr(place.member, 1);
+            limb = b.mad_lo(block, BLOCK_BYTES, limb);
         }
-        // The halves have been read.
-        b.warp_barrier();
-        let own = b.mad_lo(place.lane, 4 * PIECE_LIMBS, place.shared);
-        for (piece, group) in pieces.iter().zip(0..) {
-            in_first_lanes(b, place, self.lanes(group), |b| {
-                b.store_shared(piece, own, self.planes() + 4 * GROUP_LIMBS * group);
-            });
-        }
-        let chunk = limbs.end;
-        Kept { to, limbs, width, chunk, stride: 4 * chunk }.store(b, place, self.planes());
+        let is_free = b.compare(Cmp::Lt, limb, shift);
+        b.guarded(is_free, true, |g| g.store_shared(&[zero], own, self.first_half()));
     }
-}
-
-/// How many limbs further the halves of a plane are: those of the upper block eight.
-const fn limbs_further(plane: u32) -> u32 {
-    if plane < 2 { 0 } else { BLOCK_LIMBS }
 }
 
 /// The sums of some windows, side by side.
@@ -483,37 +394,4 @@ fn sum(b: &mut Builder, x: R32, y: R32, carries: bool) -> (R32, Option<R32>) {
     let word = chain.add(x, y);
     chain.end_add(carry, 0, 0);
     (word, Some(carry))
-}
-
-/// A piece of shared memory in each of these lanes, zeros in the others.
-fn load_in_lanes(b: &mut Builder, place: &Place, lanes: Range<u32>, (from, at): (R32, u32)) -> Vec<R32> {
-    if lanes == (0..32) {
-        return b.load_shared(Vector::V4, from, at);
-    }
-    let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(0)).collect();
-    // Before the first lane the number wraps around.
-    let number = if lanes.start > 0 { b.sub(place.lane, lanes.start) } else { place.lane };
-    let inside = b.compare(Cmp::Lt, number, lanes.end - lanes.start);
-    b.guarded(inside, true, |g| g.load_into(Space::Shared, Vector::V4, &words, from, at));
-    words
-}
-
-/// The digit of two lower and two upper halves of a limb.
-fn digit_of_pairs(b: &mut Builder, low: [R32; 2], high: [R32; 2]) -> [R32; 2] {
-    let [(low, carry), (high, over)] = [low, high].map(|[x, y]| sum(b, x, y, true));
-    digit_of_words(b, [low, high], carry.zip(over))
-}
-
-/// The digit of a lower and an upper half of a limb; `beyond` are their carries.
-fn digit_of_words(b: &mut Builder, [low, high]: [R32; 2], beyond: Option<(R32, R32)>) -> [R32; 2] {
-    let up = b.shl(high, 16);
-    let (carry, rest) = match beyond {
-        Some((carry, over)) => (V32::from(carry), b.prmt(high, over, 0x5432)),
-        None => (V32::from(0), b.shr(high, 16)),
-    };
-    let top = b.register();
-    let mut chain = b.chain();
-    let word = chain.add(low, up);
-    chain.end_add(top, rest, carry);
-    [word, top]
 }
