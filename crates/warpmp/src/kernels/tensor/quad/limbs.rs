@@ -36,6 +36,19 @@ pub(super) struct Row {
     pub(super) shift: Option<R32>,
 }
 
+/// An address that groups of pieces of the same width have in common: groups with the same width are neighbours.
+struct OfWidth<R>(Option<(u32, R)>);
+
+impl<R: Copy> OfWidth<R> {
+    /// The address for this width, made if the group before has another one.
+    fn get(&mut self, width: u32, make: impl FnOnce() -> R) -> R {
+        match self.0 {
+            Some((known, address)) if known == width => address,
+            _ => self.0.insert((width, make())).1,
+        }
+    }
+}
+
 impl Group {
     /// Limbs that it has room for.
     const fn limbs(self) -> u32 {
@@ -61,14 +74,12 @@ impl Row {
 
     /// The address of the lane's piece of a group whose first limbs are at place 0.
     fn pieces(self, b: &mut Builder, place: &Place, width: u32) -> R64 {
-        let row = match self.shift {
-            None => self.address,
-            Some(_) => {
-                let (low, high) = b.unpack(self.address);
-                let low = b.and(low, PLACE_BYTES.wrapping_neg());
-                b.pack(low, high)
-            }
-        };
+        let mut row = self.address;
+        if self.shift.is_some() {
+            let (low, high) = b.unpack(row);
+            let low = b.and(low, PLACE_BYTES.wrapping_neg());
+            row = b.pack(low, high);
+        }
         b.mad_wide(place.lane, 4 * width, row)
     }
 }
@@ -216,17 +227,9 @@ impl Quads {
     /// Stores the limbs of this lane's pieces, of which `kept` are kept.
     pub(super) fn store(self, b: &mut Builder, place: &Place, (row, pieces): (Row, &[Vec<R32>]), kept: &Range<u32>) {
         let groups = self.groups();
-        let mut to: Vec<(u32, R64)> = vec![];
+        let mut to = OfWidth(None);
         for (&group, limbs) in groups.iter().zip(pieces) {
-            let known = to.iter().find(|(width, _)| *width == group.width);
-            let to = match known {
-                Some((_, to)) => *to,
-                None => {
-                    let own = row.pieces(b, place, group.width);
-                    to.push((group.width, own));
-                    own
-                }
-            };
+            let to = to.get(group.width, || row.pieces(b, place, group.width));
             match row.shift {
                 None => store_pieces(b, place, (to, kept), group.first / group.width, limbs),
                 Some(shift) => self.store_shifted(b, place, (group, shift), limbs, to),
@@ -280,14 +283,12 @@ const fn limbs_further(plane: u32) -> u32 {
 
 /// Where the lane's piece of each group is, counted from the group.
 fn own_pieces(b: &mut Builder, place: &Place, groups: &[Group]) -> Vec<R32> {
-    let mut own: Vec<R32> = vec![];
-    for (i, group) in groups.iter().enumerate() {
-        own.push(match i.checked_sub(1) {
-            Some(before) if groups[before].width == group.width => own[before],
-            Some(_) | None => b.mad_lo(place.lane, 4 * group.width, place.shared),
-        });
-    }
-    own
+    let mut own = OfWidth(None);
+    let of_group = |group: &Group| {
+        let width = group.width;
+        own.get(width, || b.mad_lo(place.lane, 4 * width, place.shared))
+    };
+    groups.iter().map(of_group).collect()
 }
 
 /// A piece of shared memory, `width` words, in each of these lanes, zeros in the others.
