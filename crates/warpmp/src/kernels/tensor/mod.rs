@@ -5,7 +5,7 @@
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       to 153 limbs `⌈(la + 1)/16⌉·⌈(lb + 7)/16⌉` matrix products of 16×32 by 32×8 bytes: see `quad`; above `2·panels·(⌈la/8⌉ + 1)`, `panels = ⌈max(la, lb)/64⌉`, or less by strips: see `strip`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
-//! registers  55 at 64 limbs in quads, to 80 at 96 and 128, 102 at 144, 106 at 153; 128 with four panels, about 245 with seven and eight; 106 with five and seven strips, about 150 with nine, ten and thirteen, 195 with eleven and twelve
+//! registers  55 at 64 limbs in quads, 62 at 65, 72 at 96, 74 at 128, 86 at 144, 108 at 153; 128 with four panels, about 245 with seven and eight; 106 with five and seven strips, about 150 with nine, ten and thirteen, 195 with eleven and twelve
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product

@@ -40,15 +40,15 @@ pub(super) struct Target<'t> {
 }
 
 /// Which limbs of a row are stored, and from where.
-pub(super) struct Kept {
+struct Kept {
     /// The address of the lane's first piece, if all limbs are kept.
-    pub(super) to: R64,
-    pub(super) limbs: Range<u32>,
+    to: R64,
+    limbs: Range<u32>,
     /// Limbs of a piece.
-    pub(super) width: u32,
+    width: u32,
     /// Limbs of a lane, and the bytes from its place in the work area to that of the next.
-    pub(super) chunk: u32,
-    pub(super) stride: u32,
+    chunk: u32,
+    stride: u32,
 }
 
 impl Layout {
@@ -195,7 +195,7 @@ impl Layout {
     }
 
     /// Stores a row in the order of its addresses. `own` is the address of this lane's limbs in the work area.
-    pub(super) fn store_through_shared(self, b: &mut Builder, place: &Place, (own, limbs): (R32, &[R32]), kept: &Kept) {
+    fn store_through_shared(self, b: &mut Builder, place: &Place, (own, limbs): (R32, &[R32]), kept: &Kept) {
         let words = piece(limbs.len() as u32) as usize;
         for (words, i) in limbs.chunks(words).zip((0..).step_by(4 * words)) {
             b.store_shared(words, own, self.work + i);
@@ -206,7 +206,7 @@ impl Layout {
 
 impl Kept {
     /// Stores the limbs that lanes have put `work` bytes after the beginning of the warp's memory, in the order of their addresses.
-    pub(super) fn store(&self, b: &mut Builder, place: &Place, work: u32) {
+    fn store(&self, b: &mut Builder, place: &Place, work: u32) {
         b.warp_barrier();
         let Place { lane, shared, .. } = *place;
         let Self { to, limbs: ref kept, width, chunk, stride } = *self;

@@ -20,7 +20,7 @@ use crate::kernels::tensor::warps::Place;
 /// Bytes of the places in global memory that pieces of four limbs fill.
 const PLACE_BYTES: u32 = 4 * PIECE_LIMBS;
 
-/// Neighbouring places of limbs, `width` in each lane.
+/// Neighbouring limbs, `width` in each lane; with a shift, the places of limbs in planes.
 #[derive(Clone, Copy)]
 struct Group {
     first: u32,
@@ -72,7 +72,7 @@ impl Row {
         Self { address, shift }
     }
 
-    /// The address of the lane's piece of a group whose first limbs are at place 0.
+    /// The address of the lane's piece of a group that begins at place 0, with pieces of `width` limbs.
     fn pieces(self, b: &mut Builder, place: &Place, width: u32) -> R64 {
         let mut row = self.address;
         if self.shift.is_some() {
@@ -95,7 +95,7 @@ impl Quads {
         PIECE_LIMBS - piece(self.limbs[2])
     }
 
-    /// Places beyond the last window that pieces of shifted limbs have.
+    /// Words beyond the last window that pieces of shifted limbs may have.
     pub(super) fn beyond_windows(self) -> u32 {
         if self.are_shifted() { PIECE_LIMBS } else { 0 }
     }
@@ -205,7 +205,7 @@ impl Quads {
         });
     }
 
-    /// Where halves without carries are that shifted pieces have besides those with carries: before and after these.
+    /// Halves without carries, before and after those with carries: a shifted piece may have both. Where the lane's are, counted from its first one.
     fn beside_carries(self) -> Vec<u32> {
         if !self.are_shifted() {
             return vec![];
@@ -251,28 +251,27 @@ impl Quads {
         let from = b.sub(from, shift);
         let is_part = b.compare(Cmp::Ge, from, 4 * (all - width) + 1);
         b.guarded(is_part, false, |g| g.store_global(Space::Global, limbs, to, 4 * first));
-        // The first words of the first part are before limb 0.
         let unit = piece(all).min(width);
-        let words_of_parts = if ends { 0..width } else { unit..width };
-        let words_of_parts = words_of_parts.step_by(unit as usize);
-        let words = |first: u32| &limbs[first as usize..][..unit as usize];
-        let at = |word: u32| 4 * (first + word);
-        match words_of_parts.len() {
-            0 => {}
-            _ if width == unit => {}
-            1 if !ends => {
-                words_of_parts.for_each(|word| {
-                    b.guarded(is_part, true, |g| g.store_global(Space::Global, words(word), to, at(word)));
-                });
-            }
-            _ => b.if_(is_part, |b| {
-                for word in words_of_parts {
-                    let from = b.add(from, 4 * word);
-                    let is_own = b.compare(Cmp::Lt, from, 4 * all);
-                    b.guarded(is_own, true, |g| g.store_global(Space::Global, words(word), to, at(word)));
-                }
-            }),
+        if width == unit {
+            return;
         }
+        let store = |b: &mut Builder, word: u32, is_own| {
+            let words = &limbs[word as usize..][..unit as usize];
+            b.guarded(is_own, true, |g| g.store_global(Space::Global, words, to, 4 * (first + word)));
+        };
+        if !ends && width == 2 * unit {
+            // The only part is that at the beginning. Its first half is before limb 0.
+            store(b, unit, is_part);
+            return;
+        }
+        b.if_(is_part, |b| {
+            // The first words of the part at the beginning are before limb 0.
+            for word in (if ends { 0 } else { unit }..width).step_by(unit as usize) {
+                let from = b.add(from, 4 * word);
+                let is_own = b.compare(Cmp::Lt, from, 4 * all);
+                store(b, word, is_own);
+            }
+        });
     }
 }
 

@@ -246,7 +246,7 @@ impl Quads {
         clear(b, place, self.b() + 4 * lb, PAIR_LIMBS * self.pairs() + AFTER_B / 4 - lb);
         for plane in 0..self.plane_count() {
             clear(b, place, self.planes() + plane * self.plane_bytes(), BLOCK_BYTES / 4);
-            // Places beyond the last window that shifted pieces have.
+            // Shifted pieces may have words beyond the last window.
             let end = self.first_half() + plane * self.plane_bytes() + PAIR_BYTES * self.windows();
             clear(b, place, end, self.beyond_windows());
         }
