@@ -359,7 +359,7 @@ fn common_operands_and_short_addends_on_tensor_cores() {
 #[test]
 fn a_product_four_warps_on_tensor_cores() {
     for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
-        for bits in [12416, 12544, 14336, 16256, 16384, 16512, 20480, 20608, 24576, 28672] {
+        for bits in [12416, 12544, 14336, 16256, 16384, 16512, 17024, 18432, 20480, 20608, 24576, 28672] {
             for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Runs] {
                 let arity = operation.arity();
                 check(operation, "tensor-warpgroup", &vec![bits; arity], &vec![3; arity], pattern);

@@ -15,6 +15,9 @@ use warpmp_kernel::build::R32;
 use super::{QUARTERS, THREADS};
 use crate::kernels::tensor::{BLOCK_BYTES, BLOCK_LIMBS};
 
+/// Blocks, at most, of whose limbs each thread has one.
+const REST_BLOCKS: u32 = THREADS / BLOCK_LIMBS;
+
 /// Columns, at least. [`tensor`](crate::kernels::tensor) multiplies operands of fewer columns.
 const LEAST_COLUMNS: u32 = 56;
 
@@ -35,7 +38,7 @@ pub(super) const COLUMNS_STEP: u32 = 8;
 pub(super) const ROW_BYTES: u32 = BLOCK_BYTES / 2;
 
 /// Where the carries of the warps are; before them are the words that warps hand to the next.
-pub(super) const CARRIES: u32 = 32;
+pub(super) const CARRIES: u32 = 48;
 
 /// Where the places of `a` begin.
 pub(super) const A: u32 = 64;
@@ -51,18 +54,18 @@ pub(super) struct Layout {
     pub(super) blocks: u32,
     /// Columns of the matrix products: blocks of `b`.
     pub(super) columns: u32,
-    /// Blocks of the product.
+    /// Blocks of the result, from the lowest limb of the product to the last one that is kept.
     pub(super) all_blocks: u32,
 }
 
 impl Layout {
-    /// For operands of so many limbs.
-    pub(super) const fn of([a, b]: [u32; 2]) -> Self {
+    /// For factors of so many limbs, of whose product the first `end` limbs are needed.
+    pub(super) const fn of([a, b]: [u32; 2], end: u32) -> Self {
         let columns = b.div_ceil(BLOCK_LIMBS).next_multiple_of(COLUMNS_STEP);
         Self {
             blocks: a.div_ceil(QUARTERS * BLOCK_LIMBS),
             columns: if columns < LEAST_COLUMNS { LEAST_COLUMNS } else { columns },
-            all_blocks: (a + b).div_ceil(BLOCK_LIMBS),
+            all_blocks: end.div_ceil(BLOCK_LIMBS),
         }
     }
 
@@ -100,12 +103,25 @@ impl Layout {
 
     /// Blocks of the result that a thread finishes: as many in all threads.
     pub(super) const fn own_blocks(self) -> u32 {
-        if self.all_blocks <= THREADS { 1 } else { 2 }
+        if self.all_blocks - self.rest_blocks() <= THREADS { 1 } else { 2 }
+    }
+
+    /// The blocks of the result beyond those of all threads, if they are few: then a thread finishes one block, and a limb of these. Of all quarters of `a` the
+    /// last one alone has digits there.
+    pub(super) const fn rest_blocks(self) -> u32 {
+        let blocks = self.all_blocks.saturating_sub(THREADS);
+        let before = (QUARTERS - 2) * self.blocks + self.quarter_blocks();
+        if blocks <= REST_BLOCKS && before <= THREADS { blocks } else { 0 }
     }
 
     /// Limbs of the result that a thread finishes.
     pub(super) const fn chunk(self) -> u32 {
         BLOCK_LIMBS * self.own_blocks()
+    }
+
+    /// Limbs of the chunks of all threads.
+    pub(super) const fn chunks(self) -> u32 {
+        THREADS * self.chunk()
     }
 
     /// Bytes from a quarter of `a` to the next.
@@ -175,10 +191,11 @@ const _: () = {
     while columns <= MOST_COLUMNS {
         let mut a = *LIMBS.start();
         while a <= *LIMBS.end() {
-            let layout = Layout::of([a, BLOCK_LIMBS * columns]);
+            let b = BLOCK_LIMBS * columns;
+            let layout = Layout::of([a, b], a + b);
             let bytes = layout.bytes();
             assert!(layout.work() + 2 * layout.row_halves_bytes() <= bytes, "digits take the room of the rows");
-            assert!(layout.work() + 4 * THREADS * layout.chunk() <= bytes, "limbs take the room of the digits");
+            assert!(layout.work() + 4 * (layout.chunks() + THREADS) <= bytes, "limbs take the room of the digits");
             assert!(layout.low_columns() <= columns, "a high block is a column's");
             a += BLOCK_LIMBS;
         }

@@ -113,7 +113,8 @@ impl Warpgroup {
         let multiplication = Multiplication::of(shape);
         let [a, b, _] = multiplication.limbs();
         assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
-        Self { multiplication, layout: Layout::of([a, b]), products: settings.products.unwrap_or(16).clamp(1, 32) }
+        let layout = Layout::of([a, b], multiplication.kept().end);
+        Self { multiplication, layout, products: settings.products.unwrap_or(16).clamp(1, 32) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {

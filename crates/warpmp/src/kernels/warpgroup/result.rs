@@ -37,6 +37,48 @@ pub(super) struct Target<'t> {
     pub(super) addends: &'t Addends,
 }
 
+/// The limbs behind the chunks of all threads: one a thread.
+struct Rest {
+    /// Has the warp some?
+    is_here: Pred,
+    /// Has the thread one?
+    is_inside: Pred,
+    digit: [R32; 2],
+    limb: R32,
+    carries: Carries,
+}
+
+/// What carries do to numbers of a warp, one a lane.
+#[derive(Clone, Copy)]
+struct Carries {
+    /// The sum whose bits change where carries run.
+    sum: R32,
+    /// The lanes that pass a carry on.
+    propagate: R32,
+    /// 1 if a carry leaves the warp, 2 if the warp passes one on.
+    leaving: R32,
+}
+
+impl Carries {
+    /// Of numbers that carry, and of those that pass a carry on.
+    fn of(b: &mut Builder, generates: Pred, propagates: Pred) -> Self {
+        let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
+        let doubled = b.add(generate, generate);
+        let (sum, leaves) = carry_out(b, doubled, generate, propagate);
+        let leaves = b.select(1, 0, leaves);
+        let passes = b.compare(Cmp::Eq, propagate, u32::MAX);
+        let passes = b.select(2, 0, passes);
+        Self { sum, propagate, leaving: b.or(leaves, passes) }
+    }
+
+    /// The carry into the number of this lane. `carry`: the one into the warp.
+    fn into_lane(self, b: &mut Builder, lane: R32, carry: R32) -> R32 {
+        let sum = b.add(self.sum, carry);
+        let into = b.xor(sum, self.propagate);
+        b.bit(into, lane)
+    }
+}
+
 impl Place {
     /// Writes the product whose sums these are.
     pub(super) fn finish(&self, b: &mut Builder, sums: &Sums, target: &Target<'_>) {
@@ -49,9 +91,10 @@ impl Place {
         let stride = self.layout.chunk() / PIECE_LIMBS;
         let pieces = |first: u32| Pieces { thread: self.thread, threads: THREADS, stride, first, width: PIECE_LIMBS };
         target.addends.add(b, (0..).map(pieces).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)));
-        let own = self.resolve(b, &digits);
+        let rest = (self.layout.rest_blocks() > 0).then(|| self.rest(b, target.addends));
+        let own = self.resolve(b, &digits, rest.as_ref());
         b.section("store");
-        self.store(b, &own, target);
+        self.store(b, &own, rest.as_ref(), target);
     }
 
     /// The addresses where this thread puts the digits of column `2t` and others, for pieces in order and for exchanged ones.
@@ -152,56 +195,126 @@ impl Place {
         digits
     }
 
-    /// The limbs of this thread's chunk.
-    fn resolve(&self, b: &mut Builder, digits: &[R32]) -> Vec<R32> {
+    /// The digits of the limbs behind the chunks of all threads.
+    fn rest(&self, b: &mut Builder, addends: &Addends) -> Rest {
+        let Self { layout, thread, shared, warp, .. } = *self;
+        let limbs = BLOCK_LIMBS * layout.rest_blocks();
+        let zero = b.copy(0);
+        let carries = Carries { sum: b.register(), propagate: b.register(), leaving: zero };
+        let mut rest = Rest {
+            is_here: b.compare(Cmp::Lt, warp, limbs.div_ceil(32)),
+            is_inside: b.compare(Cmp::Lt, thread, limbs),
+            digit: [0, 0].map(|zero| b.copy(zero)),
+            limb: b.register(),
+            carries,
+        };
+        b.if_(rest.is_here, |b| {
+            let block = b.shr(thread, BLOCK_LIMBS.ilog2());
+            let limb = b.and(thread, BLOCK_LIMBS - 1);
+            let from = b.mad_lo(block, BLOCK_DIGITS_BYTES, shared);
+            let from = b.mad_lo(limb, 8, from);
+            let quarter = QUARTERS - 1;
+            let at = layout.digits() + quarter * layout.digits_bytes();
+            let at = at + BLOCK_DIGITS_BYTES * (THREADS - quarter * layout.blocks);
+            b.guarded(rest.is_inside, true, |g| g.load_into(Space::Shared, Vector::V2, &rest.digit, from, at));
+            let pieces = Pieces { thread, threads: limbs, stride: 1, first: layout.chunks(), width: 1 };
+            addends.add(b, [(pieces, &mut rest.digit[..])]);
+        });
+        rest
+    }
+
+    /// The limbs of this thread's chunk, and those of the rest.
+    fn resolve(&self, b: &mut Builder, digits: &[R32], rest: Option<&Rest>) -> Vec<R32> {
         let Self { lane, shared, warp, .. } = *self;
         let slot = b.mad_lo(warp, 4, shared);
+        let [bottom, top] = [0, 31].map(|number| b.compare(Cmp::Eq, lane, number));
+        // A warp tells its last high word to the warp that is next. The first warp of the rest is next to the last one of the chunks.
         let last = digits[digits.len() - 1];
-        let top = b.compare(Cmp::Eq, lane, 31);
-        b.guarded(top, true, |g| g.store_shared(&[last], slot, 4));
-        let below = b.shuffle(Shuffle::Up, last, 1, 32);
+        let tell =
+            |b: &mut Builder, high, before| b.guarded(top, true, |g| g.store_shared(&[high], slot, 4 * before + 4));
+        let below = |b: &mut Builder, high, before| {
+            let below = b.shuffle(Shuffle::Up, high, 1, 32);
+            b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], slot, 4 * before));
+            below
+        };
+        tell(b, last, 0);
+        if let Some(rest) = rest {
+            tell(b, rest.digit[1], QUARTERS);
+        }
         b.barrier();
-        let bottom = b.compare(Cmp::Eq, lane, 0);
-        b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], slot, 0));
-        let highs: Vec<R32> = std::iter::once(below).chain(digits.chunks(2).map(|digit| digit[1])).collect();
+        let first = below(b, last, 0);
+        let highs: Vec<R32> = std::iter::once(first).chain(digits.chunks(2).map(|digit| digit[1])).collect();
         let mut chain = b.chain();
         let limbs: Vec<R32> = digits.chunks(2).zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
         let carry = chain.carry();
         let generates = b.compare(Cmp::Ne, carry, 0);
         let propagates = all_ones(b, &limbs);
-        let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
-        let doubled = b.add(generate, generate);
-        let (sum, leaves) = carry_out(b, doubled, generate, propagate);
-        let leaves = b.select(1, 0, leaves);
-        let passes = b.compare(Cmp::Eq, propagate, u32::MAX);
-        let passes = b.select(2, 0, passes);
-        let word = b.or(leaves, passes);
-        b.guarded(bottom, true, |g| g.store_shared(&[word], slot, CARRIES));
+        let carries = Carries::of(b, generates, propagates);
+        let mut leaving = carries.leaving;
+        if let Some(rest) = rest {
+            b.if_(rest.is_here, |b| {
+                let [low, high] = rest.digit;
+                let below = below(b, high, QUARTERS);
+                let limb = b.add(low, below);
+                let generates = b.compare(Cmp::Lt, limb, low);
+                let propagates = b.compare(Cmp::Eq, limb, u32::MAX);
+                let Carries { sum, propagate, leaving } = Carries::of(b, generates, propagates);
+                let found = [limb, sum, propagate, leaving];
+                let Rest { limb, carries: Carries { sum, propagate, leaving }, .. } = *rest;
+                for (to, from) in [limb, sum, propagate, leaving].into_iter().zip(found) {
+                    b.set(to, from);
+                }
+            });
+            leaving = b.mad_lo(rest.carries.leaving, 4, leaving);
+        }
+        b.guarded(bottom, true, |g| g.store_shared(&[leaving], slot, CARRIES));
         b.barrier();
-        let number = b.and(lane, 3);
+        let number = b.and(lane, QUARTERS - 1);
         let from = b.mad_lo(number, 4, shared);
-        let word = b.load_shared(Vector::V1, from, CARRIES)[0];
+        let mut word = b.load_shared(Vector::V1, from, CARRIES)[0];
+        if rest.is_some() {
+            // Lanes 4 to 7 have the warps of the rest.
+            let bits = b.shr(lane, 1);
+            let bits = b.and(bits, 2);
+            word = b.shr(word, bits);
+        }
         let (_, into_warps) = carries_of_warps(b, word);
         let carry = b.bit(into_warps, warp);
-        let sum = b.add(sum, carry);
-        let into = b.xor(sum, propagate);
-        let into = b.bit(into, lane);
-        wrapping_add_small(b, &limbs, into)
+        let into = carries.into_lane(b, lane, carry);
+        let limbs = wrapping_add_small(b, &limbs, into);
+        if let Some(rest) = rest {
+            b.if_(rest.is_here, |b| {
+                let number = b.add(warp, QUARTERS);
+                let carry = b.bit(into_warps, number);
+                let into = rest.carries.into_lane(b, lane, carry);
+                b.increase(rest.limb, into);
+            });
+        }
+        limbs
     }
 
     /// Stores the limbs that are kept, in the order of their addresses. `own` is this thread's chunk of all limbs.
-    fn store(&self, b: &mut Builder, own: &[R32], target: &Target<'_>) {
+    fn store(&self, b: &mut Builder, own: &[R32], rest: Option<&Rest>, target: &Target<'_>) {
         let Self { layout, thread, shared, .. } = *self;
         let width = piece(target.all);
         let [first, end] = [target.kept.start, target.kept.end].map(|limbs| limbs / width);
         let own_bytes = b.mul_lo(thread, 4 * layout.chunk());
         let place = self.exchanged(b, own_bytes);
-        let present = layout.all_blocks.div_ceil(layout.own_blocks());
+        let present = layout.all_blocks.div_ceil(layout.own_blocks()).min(THREADS);
         let is_present = b.compare(Cmp::Lt, thread, present);
         for (words, i) in own.chunks(PIECE_LIMBS as usize).zip(0..) {
             let place = if i == 0 { place } else { b.xor(place, 16 * i) };
             let here = b.add(shared, place);
             b.guarded(is_present, true, |g| g.store_shared(words, here, layout.work()));
+        }
+        if let Some(rest) = rest {
+            b.if_(rest.is_here, |b| {
+                let number = b.add(thread, layout.chunks());
+                let offset = b.mul_lo(number, 4);
+                let place = self.exchanged(b, offset);
+                let here = b.add(shared, place);
+                b.guarded(rest.is_inside, true, |g| g.store_shared(&[rest.limb], here, layout.work()));
+            });
         }
         b.barrier();
         let number = if first == 0 { thread } else { b.add(thread, first) };
