@@ -3,7 +3,8 @@
 //! Four sums are a *digit*: a number of at most 64 bits that stands at a limb. The digits of the products of all quarters go to shared memory. Each thread
 //! fetches the digits of its chunk of limbs and adds them. A limb is the low word of
 //! its digit plus the high word of the digit before. A chunk carries at most 1. The carries run through the warps by ballots,
-//! and over the four warps by another look-ahead.
+//! and over the four warps by another look-ahead. The *rest* are limbs behind the chunks of all threads, few enough that a thread has one: four more warps of
+//! numbers to the look-ahead.
 //!
 //! bound: a sum is below 2³¹, so a digit is below `2³¹·(1 + 2⁸ + 2¹⁶ + 2²⁴) < 2⁵⁶`, and its high word `h` below 2²⁴. A chunk of `n`
 //! limbs adds two numbers: any below `2^(32n)`, and one whose words are high words, below `2^(32n − 7)`. If their sum overflows,
@@ -76,6 +77,51 @@ impl Carries {
         let sum = b.add(self.sum, carry);
         let into = b.xor(sum, self.propagate);
         b.bit(into, lane)
+    }
+}
+
+/// Where a warp tells its last high word to the next one. The first warp of the rest is next to the last one of the chunks.
+struct Slots {
+    /// The warp's slot.
+    own: R32,
+    /// Is this the first lane, or the last one?
+    bottom: Pred,
+    top: Pred,
+}
+
+impl Slots {
+    fn new(b: &mut Builder, place: &Place) -> Self {
+        let own = b.mad_lo(place.warp, 4, place.shared);
+        let [bottom, top] = [0, 31].map(|number| b.compare(Cmp::Eq, place.lane, number));
+        Self { own, bottom, top }
+    }
+
+    /// Tells the high word of the last lane's digit. `before`: the warps of numbers before those of this kind.
+    fn tell(&self, b: &mut Builder, high: R32, before: u32) {
+        b.guarded(self.top, true, |g| g.store_shared(&[high], self.own, 4 * before + 4));
+    }
+
+    /// The high word of the digit below, `high` that of the lane's own.
+    fn below(&self, b: &mut Builder, high: R32, before: u32) -> R32 {
+        let below = b.shuffle(Shuffle::Up, high, 1, 32);
+        b.guarded(self.bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], self.own, 4 * before));
+        below
+    }
+}
+
+impl Rest {
+    /// Adds the high words of the digits below.
+    fn add(&self, b: &mut Builder, slots: &Slots) {
+        let [low, high] = self.digit;
+        let below = slots.below(b, high, QUARTERS);
+        let limb = b.add(low, below);
+        let generates = b.compare(Cmp::Lt, limb, low);
+        let propagates = b.compare(Cmp::Eq, limb, u32::MAX);
+        let Carries { sum, propagate, leaving } = Carries::of(b, generates, propagates);
+        let own = self.carries;
+        for (to, from) in [(self.limb, limb), (own.sum, sum), (own.propagate, propagate), (own.leaving, leaving)] {
+            b.set(to, from);
+        }
     }
 }
 
@@ -223,27 +269,18 @@ impl Place {
         rest
     }
 
-    /// The limbs of this thread's chunk, and those of the rest.
+    /// The limbs of this thread's chunk, and its limb of the rest.
     fn resolve(&self, b: &mut Builder, digits: &[R32], rest: Option<&Rest>) -> Vec<R32> {
         let Self { lane, shared, warp, .. } = *self;
-        let slot = b.mad_lo(warp, 4, shared);
-        let [bottom, top] = [0, 31].map(|number| b.compare(Cmp::Eq, lane, number));
-        // A warp tells its last high word to the warp that is next. The first warp of the rest is next to the last one of the chunks.
+        let slots = Slots::new(b, self);
         let last = digits[digits.len() - 1];
-        let tell =
-            |b: &mut Builder, high, before| b.guarded(top, true, |g| g.store_shared(&[high], slot, 4 * before + 4));
-        let below = |b: &mut Builder, high, before| {
-            let below = b.shuffle(Shuffle::Up, high, 1, 32);
-            b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], slot, 4 * before));
-            below
-        };
-        tell(b, last, 0);
+        slots.tell(b, last, 0);
         if let Some(rest) = rest {
-            tell(b, rest.digit[1], QUARTERS);
+            slots.tell(b, rest.digit[1], QUARTERS);
         }
         b.barrier();
-        let first = below(b, last, 0);
-        let highs: Vec<R32> = std::iter::once(first).chain(digits.chunks(2).map(|digit| digit[1])).collect();
+        let below = slots.below(b, last, 0);
+        let highs: Vec<R32> = std::iter::once(below).chain(digits.chunks(2).map(|digit| digit[1])).collect();
         let mut chain = b.chain();
         let limbs: Vec<R32> = digits.chunks(2).zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
         let carry = chain.carry();
@@ -252,22 +289,10 @@ impl Place {
         let carries = Carries::of(b, generates, propagates);
         let mut leaving = carries.leaving;
         if let Some(rest) = rest {
-            b.if_(rest.is_here, |b| {
-                let [low, high] = rest.digit;
-                let below = below(b, high, QUARTERS);
-                let limb = b.add(low, below);
-                let generates = b.compare(Cmp::Lt, limb, low);
-                let propagates = b.compare(Cmp::Eq, limb, u32::MAX);
-                let Carries { sum, propagate, leaving } = Carries::of(b, generates, propagates);
-                let found = [limb, sum, propagate, leaving];
-                let Rest { limb, carries: Carries { sum, propagate, leaving }, .. } = *rest;
-                for (to, from) in [limb, sum, propagate, leaving].into_iter().zip(found) {
-                    b.set(to, from);
-                }
-            });
+            b.if_(rest.is_here, |b| rest.add(b, &slots));
             leaving = b.mad_lo(rest.carries.leaving, 4, leaving);
         }
-        b.guarded(bottom, true, |g| g.store_shared(&[leaving], slot, CARRIES));
+        b.guarded(slots.bottom, true, |g| g.store_shared(&[leaving], slots.own, CARRIES));
         b.barrier();
         let number = b.and(lane, QUARTERS - 1);
         let from = b.mad_lo(number, 4, shared);
