@@ -14,9 +14,9 @@ const NAME: &str = "tensor-warpgroup";
 
 /// Lengths of limbs that differ in how rows are divided into pieces, every number of columns, the limbs of 0 to 4 warps and a few more behind the
 /// chunks of threads, and the ends of the range.
-const LENGTHS: [usize; 24] = [
-    12289, 12321, 13000, 14336, 14337, 16352, 16384, 16385, 16513, 16640, 16769, 16896, 16897, 17408, 17920, 18400,
-    18432, 18433, 20480, 22528, 24576, 24577, 26624, 28672,
+const LENGTHS: [usize; 26] = [
+    12289, 12321, 13000, 14336, 14337, 16352, 16384, 16385, 16513, 16640, 16769, 16896, 16897, 17408, 17920, 18000,
+    18400, 18432, 18433, 20480, 20481, 22528, 24576, 24577, 26624, 28672,
 ];
 
 fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
@@ -49,6 +49,7 @@ fn unequal_lengths() {
         [13312, 20352],
         [15000, 20000],
         [12300, 24576],
+        [17440, 19200],
         [24575, 13000],
         [28672, 20000],
     ] {

@@ -15,7 +15,7 @@ use warpmp_kernel::build::R32;
 use super::{QUARTERS, THREADS};
 use crate::kernels::tensor::{BLOCK_BYTES, BLOCK_LIMBS};
 
-/// Blocks, at most, of whose limbs each thread has one.
+/// The most blocks behind those of all threads: then each thread has one limb of them.
 const REST_BLOCKS: u32 = THREADS / BLOCK_LIMBS;
 
 /// Columns, at least. [`tensor`](crate::kernels::tensor) multiplies operands of fewer columns.

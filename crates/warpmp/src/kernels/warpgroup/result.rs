@@ -80,9 +80,9 @@ impl Carries {
     }
 }
 
-/// Where a warp tells its last high word to the next one. The first warp of the rest is next to the last one of the chunks.
+/// Where a warp leaves the high word of its last digit for the next warp. After the last warp of the chunks comes the first warp of the rest.
 struct Slots {
-    /// The warp's slot.
+    /// The address of the warp's slot.
     own: R32,
     /// Is this the first lane, or the last one?
     bottom: Pred,
@@ -96,12 +96,12 @@ impl Slots {
         Self { own, bottom, top }
     }
 
-    /// Tells the high word of the last lane's digit. `before`: the warps of numbers before those of this kind.
+    /// Leaves the high word of the last lane's digit for the next warp. `before` is 0 for the chunks, and for the rest the number of the chunks' warps.
     fn tell(&self, b: &mut Builder, high: R32, before: u32) {
         b.guarded(self.top, true, |g| g.store_shared(&[high], self.own, 4 * before + 4));
     }
 
-    /// The high word of the digit below, `high` that of the lane's own.
+    /// The high word of the digit below the lane's own, whose high word is `high`. `before` as above.
     fn below(&self, b: &mut Builder, high: R32, before: u32) -> R32 {
         let below = b.shuffle(Shuffle::Up, high, 1, 32);
         b.guarded(self.bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], self.own, 4 * before));
@@ -110,7 +110,7 @@ impl Slots {
 }
 
 impl Rest {
-    /// Adds the high words of the digits below.
+    /// Adds to each digit's low word the high word of the digit below.
     fn add(&self, b: &mut Builder, slots: &Slots) {
         let [low, high] = self.digit;
         let below = slots.below(b, high, QUARTERS);
